@@ -19,6 +19,8 @@ use linerate_capture::traffic::{ConnectionReport, EndRole};
 use linerate_results::record::Cause;
 use linerate_results::vantage::{Vantage, has_several_paths};
 
+use std::collections::HashMap;
+
 use crate::cause::scored::PathFinding;
 use table::MODEL;
 
@@ -48,8 +50,9 @@ pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport])
         .iter()
         .map(|it| [it.sender.as_str(), it.receiver.as_str()]);
     let has_several = has_several_paths(ends);
+    let described = Described::of(connections);
     for found in findings {
-        let vantage = vantage(found, connections);
+        let vantage = described.vantage(found);
         let finding = &mut found.finding;
         let rule = finding.confidence;
         finding.evidence.insert(RULE_CONFIDENCE.to_owned(), rule);
@@ -57,34 +60,59 @@ pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport])
     }
 }
 
-/// Where the connection that a finding describes was captured.
-fn vantage(found: &PathFinding, connections: &[ConnectionReport]) -> Vantage {
-    connection(found, connections).map_or(Vantage::Other, |it| {
-        let is_near_sender = it.captured_near.map(|near| near == EndRole::Sender);
-        Vantage::of_connection(is_near_sender, it.handshake_rtt_ns.is_some())
-    })
+/// The connections that findings describe.
+struct Described<'a> {
+    /// By their first packets.
+    by_packet: HashMap<u64, &'a ConnectionReport>,
+    /// Of each pair of hosts, in ascending order, the one with the most payload.
+    largest: HashMap<[&'a str; 2], &'a ConnectionReport>,
 }
 
-/// The connection that a finding names by its first packet, else the one with the most payload between its hosts.
-fn connection<'a>(
-    found: &PathFinding,
-    all: &'a [ConnectionReport],
-) -> Option<&'a ConnectionReport> {
-    if let Some(packet) = found.connection_packet() {
-        return all.iter().find(|it| it.first_packet == packet);
+impl<'a> Described<'a> {
+    fn of(connections: &'a [ConnectionReport]) -> Self {
+        let mut by_packet = HashMap::new();
+        let mut largest: HashMap<[&str; 2], &ConnectionReport> = HashMap::new();
+        for it in connections {
+            by_packet.entry(it.first_packet).or_insert(it);
+            let Some(hosts) = host(&it.sender).zip(host(&it.receiver)) else {
+                continue;
+            };
+            let most = largest.entry(ascending(hosts)).or_insert(it);
+            if it.payload.unique_bytes >= most.payload.unique_bytes {
+                *most = it;
+            }
+        }
+        Self { by_packet, largest }
     }
-    let (sender, receiver) = (found.sender.as_ref()?, found.receiver.as_ref()?);
-    let is_of = |end: &str, host: &str| {
-        end.rsplit_once(':')
-            .is_some_and(|(address, _)| address.trim_matches(['[', ']']) == host)
-    };
-    let is_between = |it: &ConnectionReport, from: &str, to: &str| {
-        is_of(&it.sender, from) && is_of(&it.receiver, to)
-    };
-    let between = all
-        .iter()
-        .filter(|it| is_between(it, sender, receiver) || is_between(it, receiver, sender));
-    between.max_by_key(|it| it.payload.unique_bytes)
+
+    /// Where the connection that a finding describes was captured.
+    fn vantage(&self, found: &PathFinding) -> Vantage {
+        self.connection(found).map_or(Vantage::Other, |it| {
+            let is_near_sender = it.captured_near.map(|near| near == EndRole::Sender);
+            Vantage::of_connection(is_near_sender, it.handshake_rtt_ns.is_some())
+        })
+    }
+
+    /// The connection that a finding names by its first packet, else the one with the most payload between its hosts.
+    fn connection(&self, found: &PathFinding) -> Option<&'a ConnectionReport> {
+        if let Some(packet) = found.connection_packet() {
+            return self.by_packet.get(&packet).copied();
+        }
+        let hosts = found.sender.as_deref().zip(found.receiver.as_deref())?;
+        self.largest.get(&ascending(hosts)).copied()
+    }
+}
+
+/// The host of an address with a port.
+fn host(end: &str) -> Option<&str> {
+    let (address, _) = end.rsplit_once(':')?;
+    Some(address.trim_matches(['[', ']']))
+}
+
+fn ascending<'a>((one, other): (&'a str, &'a str)) -> [&'a str; 2] {
+    let mut hosts = [one, other];
+    hosts.sort_unstable();
+    hosts
 }
 
 impl Model {

@@ -23,11 +23,8 @@ pub(in crate::cause) fn sort_by_cost(found: &mut [PathFinding]) {
         faulty.iter().any(concerns)
     };
     let is_last = |it: &PathFinding| is_limit(it.finding.cause) && is_faulty(it);
-    found.sort_by(|a, b| {
-        is_last(a)
-            .cmp(&is_last(b))
-            .then(cost(b).total_cmp(&cost(a)))
-    });
+    found.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    found.sort_by_cached_key(is_last);
 }
 
 /// The hosts that a finding is about.

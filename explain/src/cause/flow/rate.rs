@@ -20,8 +20,6 @@ const MIN_SHARE: f64 = 0.5;
 const MIN_STEADY: f64 = 0.85;
 /// Timers of delayed acknowledgments take 25 ms at least; receivers process segments in less.
 const HELD_NS: u64 = 25_000_000;
-/// Transfers that fill a path together do so for this share of the time at least: their sum is that steady.
-pub(super) const MIN_TOGETHER: f64 = 0.9;
 /// What arrives evenly for this share of the time leaves a link no pause in which a window would be waited for.
 pub(super) const CONTINUOUS: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).

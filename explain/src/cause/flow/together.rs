@@ -2,7 +2,6 @@
 
 use super::class::FlowClass;
 use super::facts::{CommonHosts, FlowFacts, SharedRate};
-use super::rate;
 use super::shared::{hosts, overlap};
 use linerate_capture::model::Window;
 use linerate_results::stats;
@@ -13,7 +12,8 @@ const BINS: u64 = 24;
 const MIN_BINS: u64 = 10;
 /// In shorter parts, single recoveries show.
 const MIN_BIN_NS: u64 = 100_000_000;
-/// The rate of a full path in its slowest parts, as a share of its fastest: random losses make a sum vary by more.
+/// The average rate of a full path, and that in its slowest parts, as a share of its fastest: random losses make a sum vary by more.
+const MIN_MEAN: f64 = 0.9;
 const MIN_STEADY: f64 = 0.75;
 /// Transfers that vary by so much, and so many times as much as their sum, use what others leave: independent ones vary less than their
 /// sum by the root of their number only.
@@ -218,8 +218,7 @@ impl Bins {
         let sum = self.sum();
         let mean = sum.iter().sum::<u64>() as f64 / sum.len() as f64;
         let (least, most) = extremes(sum);
-        let is_steady =
-            mean >= rate::MIN_TOGETHER * most as f64 && least as f64 >= MIN_STEADY * most as f64;
+        let is_steady = mean >= MIN_MEAN * most as f64 && least as f64 >= MIN_STEADY * most as f64;
         is_steady.then(|| mean * 1e9 / self.ns as f64)
     }
 

@@ -1,6 +1,7 @@
 //! The sentence about connections that do not open, or open slowly.
 
-use super::{Accepted, Attempts, Opening};
+use super::accepted::Accepted;
+use super::{Attempts, Opening};
 use crate::cause::scored::{PathFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};

@@ -1,5 +1,6 @@
 //! Connections that are not opened, or open slowly.
 
+mod accepted;
 mod finding;
 mod request;
 #[cfg(test)]
@@ -9,7 +10,9 @@ use std::collections::BTreeMap;
 
 use super::cost::{MIN_COST_NS, union_ns};
 use crate::cause::scored::{self, PathFinding};
+use accepted::ByPort;
 use finding::finding;
+use linerate_capture::reader::Address;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::stats;
@@ -35,6 +38,8 @@ enum Opening {
 /// Attempts of one host to open connections to a port of another.
 #[derive(Default)]
 struct Attempts {
+    client: Address,
+    server: (Address, u16),
     connections: u64,
     syns: u64,
     time_ns: u64,
@@ -45,12 +50,6 @@ struct Attempts {
     last_ns: u64,
     /// Start and end of each.
     times: Vec<(u64, u64)>,
-}
-
-impl Accepted {
-    fn is_any(&self) -> bool {
-        self.before > 0 || self.after_ns.is_some()
-    }
 }
 
 impl Attempts {
@@ -67,14 +66,6 @@ impl Attempts {
         }
         union_ns(times)
     }
-}
-
-/// Connections to the same port that were accepted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Accepted {
-    before: u64,
-    /// Time from the first attempt that failed to the next connection that was accepted.
-    after_ns: Option<u64>,
 }
 
 /// The first timeout of a SYN (RFC 6298 section 2.1).
@@ -127,6 +118,8 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
         let attempts = all
             .entry((opening, client, format!("{} port {}", server.0, server.1)))
             .or_default();
+        attempts.client = flow.ends[0].0;
+        attempts.server = server;
         attempts.connections += 1;
         attempts.syns += match opening {
             Opening::NoAnswer => unanswered(connection.log().packets()).0,
@@ -144,13 +137,14 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             attempts.first_ns = connection.start_ns;
         }
     }
+    let by_port = ByPort::of(flows);
     let findings = all
         .into_iter()
         .filter_map(|((opening, client, server), mut attempts)| {
             if opening == Opening::NoAnswer {
                 attempts.time_ns = attempts.time_ns.max(attempts.passed_ns());
             }
-            let accepted = accepted(flows, &client, &server, &attempts);
+            let accepted = by_port.accepted(&attempts);
             let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
             let is_retried = opening == Opening::Refused && is_soon;
             let is_started_again = opening == Opening::Refused
@@ -165,7 +159,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && is_transfer;
             let is_background = matches!(opening, Opening::Refused | Opening::NoAnswer)
                 && attempts.connections <= BACKGROUND_ATTEMPTS
-                && opened(flows, &client) > attempts.connections * BACKGROUND_DIVISOR;
+                && by_port.opened(&attempts) > attempts.connections * BACKGROUND_DIVISOR;
             // A capture that ends just after the first SYN shows nothing, nor does one SYN that was lost.
             let is_unknown = opening == Opening::NoAnswer
                 && (attempts.syns < 2
@@ -204,15 +198,6 @@ fn segments(flow: &Flow) -> u64 {
     flow.connection.stats(sender).segments
 }
 
-/// Connections that a client opened, and that carried payload.
-fn opened(flows: &[Flow], client: &str) -> u64 {
-    let own = flows.iter().filter(|flow| {
-        let is_open = flow.connection.handshake().syn_ack_ns.is_some();
-        is_open && flow.payload_bytes() > 0 && flow.ends[0].0.to_string() == client
-    });
-    own.count() as u64
-}
-
 /// True if nothing was transferred because the server refused or ignored it: the time of the connection is that of the failure.
 pub(super) fn has_failed(flow: &Flow) -> bool {
     let packets = flow.connection.log().packets();
@@ -238,29 +223,6 @@ fn unacknowledged_ns(packets: &[LoggedPacket]) -> Option<u64> {
     let is_small = sent.clone().all(|it| it.len <= ANY_MSS);
     (is_opened && is_silent && is_small && sent.count() > MIN_REPEATED)
         .then_some(last_ns - first_ns)
-}
-
-/// Connections of `client` to the same port that were accepted before the first failed attempt, and after the last.
-fn accepted(flows: &[Flow], client: &str, server: &str, attempts: &Attempts) -> Accepted {
-    let mut accepted = Accepted::default();
-    let same = |flow: &&Flow| {
-        let (address, port) = flow.ends[1];
-        flow.ends[0].0.to_string() == client && format!("{address} port {port}") == server
-    };
-    for flow in flows.iter().filter(same) {
-        let connection = &flow.connection;
-        let is_open = connection.handshake().syn_ack_ns.is_some();
-        if !is_open || matches!(opening(flow), Some((Opening::Refused, _))) {
-            continue;
-        }
-        if connection.start_ns < attempts.first_ns {
-            accepted.before += 1;
-        } else if connection.start_ns > attempts.last_ns {
-            let ns = connection.start_ns - attempts.first_ns;
-            accepted.after_ns = Some(accepted.after_ns.map_or(ns, |before| before.min(ns)));
-        }
-    }
-    accepted
 }
 
 fn is_syn(packet: &LoggedPacket) -> bool {
