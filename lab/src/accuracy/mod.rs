@@ -166,10 +166,14 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
     case.figures.iter().map(row).collect()
 }
 
-/// Runs a case again if other programs kept the relay from its times; the last try counts.
+/// Runs a case again if other programs kept the relay from its times, or if the server crashed; the last try counts.
 fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
     for _ in 1..TRIES {
         let measured = run_case(program, case)?;
+        if has_crashed().exists() {
+            println!("    (disturbed: the server crashed; repeated)");
+            continue;
+        }
         let late = |direction| {
             measured
                 .counted(direction, "max_lateness_ns")
@@ -187,6 +191,11 @@ fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
     run_case(program, case)
 }
 
+/// The file that a run leaves whose server ended by itself.
+fn has_crashed() -> PathBuf {
+    sh::out("accuracy").join("crashed")
+}
+
 fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let dir = sh::out("accuracy");
     fs::create_dir_all(&dir)?;
@@ -194,6 +203,7 @@ fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let captured = case.is_captured().then(|| dir.join("frames.pcapng"));
     let _ = fs::remove_file(&result);
     let _ = fs::remove_file(&truth);
+    let _ = fs::remove_file(has_crashed());
     let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
     // Before other programs of this machine. A relay that polls would never leave the processor.
     let scheduled: &[&str] = if case.link.contains("--busy") {
@@ -243,11 +253,12 @@ fn script(
     let capture = captured.map_or_else(String::new, capture::script);
     format!(
         "{device} & device=$!; {capture} \
-         trap 'kill $device $capture; wait $device $capture' EXIT; \
+         trap 'kill -0 $device || : >{}; kill $device $capture; wait $device $capture' EXIT; \
          trap 'exit 1' TERM INT; \
          until {is_ready}; do \
          kill -0 $device || exit 1; sleep 0.05; done; \
          {program} {command} --out {} --json {}",
+        has_crashed().display(),
         measured.display(),
         result.display()
     )
