@@ -41,7 +41,7 @@ def _(d):
     return transfer(d, {**trial, **forwarding(trial, f"limit rate over {rate} kbytes/second burst {int(d.log('burst_kbytes', 15, 60))} kbytes counter drop"), "without": {"nft": {}}})
 
 
-@case("queue-of-a-few-kilobytes", ["shallow-queue"], "The shaper's queue holds a few packets over a long path.", check=both(faster(1.3), missing(10)))
+@case("queue-of-a-few-kilobytes", ["shallow-queue"], "The shaper's queue holds a few packets over a long path.", count=3, check=both(faster(1.3), missing(10)))
 def _(d):
     trial = line(d, (1e7, 5e7), (35, 90), None, kinds=("tbf",))
     queue = d.log("queue", 4500, 14000)
@@ -81,7 +81,7 @@ def _(d):
 
 
 @case("fades", ["random-loss", "loss-in-bursts", "retransmission-stalls"], "A radio loses some frames in a row now and then (Gilbert-Elliott).",
-      check=both(faster(1.4), missing(15)))
+      count=3, check=both(faster(1.4), missing(15)))
 def _(d):
     trial = line(d, (1e7, 4e7), (20, 60), (60, 120))
     trial["octets"] //= 6

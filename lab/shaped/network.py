@@ -301,8 +301,6 @@ def perform(trial, folder, seed, lane):
         receiver = other(sender)
         got = packets.read(folder / f"{receiver}.pcap")[1]
         octets, seconds, segments = packets.delivered(got, socket.inet_aton(chain.seen(sender) if receiver == "B" else chain.address[sender]))
-        if os.environ.get("SHAPED_TRACE"):
-            print(octets, seconds, printed, [len(packets.read(folder / f"{it}.pcap")[1]) for it in "ABR"], flush=True)
         programs = [it for it in (parsed(line) for _, text in printed for line in text.splitlines()) if it]
         lost = sum(it["dropped"] for key, it in counts.items() if key.startswith("data_") and isinstance(it, dict)) + counts.get("data_policed", 0) + sum(
             value for key, value in filtered.items() if key[-1] in trial.get("loses_at", ""))

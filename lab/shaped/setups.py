@@ -94,7 +94,7 @@ DOWN = {
     "perl": ("perl @S/ends/send.pl {octets}", ENDS + " sink to=@B"),
     "rsync": (RSYNCD, "timeout 60 rsync -W rsync://@B:8730/d/data.bin @D/got.bin"),
     "scp": (SSHD, SCP + " root@@B:@D/data.bin @D/got.bin"),
-    "lftp": (VSFTPD, "timeout 60 lftp -p 2121 -e 'get data.bin -o /dev/null; quit' @B"),
+    "lftp": (VSFTPD, "timeout 60 lftp -p 2121 -e 'get data.bin -o @D/got.bin; quit' @B"),
     "node": ("node @S/ends/serve.js {octets}", "timeout 60 curl -s -o /dev/null http://@B:8080/"),
     "socat": ("head -c {octets} /dev/zero | socat -u - TCP-LISTEN:7000,reuseaddr", "timeout 60 socat -u TCP:@B:7000 OPEN:/dev/null"),
 }

@@ -27,8 +27,6 @@ def prepare(it):
     """Buffers have to be set before the connection opens."""
     if "rcvbuf" in OPTIONS:
         it.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, count("rcvbuf"))
-    if "sndbuf" in OPTIONS:
-        it.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, count("sndbuf"))
     if "nodelay" in OPTIONS:
         it.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return it
