@@ -113,8 +113,8 @@ def _(d):
     return {**reads(d, trial, "w2", f"tick={tick}"), **instead(reads(d, trial, "w2"))}
 
 
-@case("board-opens-its-window-by-octets", ["silly-window", "receiver-reads-slowly", "receive-window"], "The board reads a few octets at a time from a buffer of 240 octets, and opens its window by as much.",
-      check=both(faster(1.4), segments_of(200)))
+@case("board-opens-its-window-by-octets", ["silly-window", "receiver-reads-slowly", "receive-window"],
+      "The board reads a few octets at a time from a buffer of 240 octets, and opens its window by as much.", check=both(faster(1.4), segments_of(200)))
 def _(d):
     trial = wire(d, (2e6, 1e7), (4, 25), (60, 120), sender="A")
     rate = d.log("bytes", 800, 2500)

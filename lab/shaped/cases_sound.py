@@ -96,7 +96,8 @@ def _(d):
     return transfer(d, line(d, (6e6, 5e7), (10, 40), (60, 120), congestion="bbr"))
 
 
-@control("rare-loss", "A frame in thousands is lost, and the line is full all the same.", check=both(filled(0.82), check("a frame is lost on the way", lambda truth, trial: truth["path"]["data_delay"]["dropped"] >= 1)))
+@control("rare-loss", "A frame in thousands is lost, and the line is full all the same.",
+         check=both(filled(0.82), check("a frame is lost on the way", lambda truth, trial: truth["path"]["data_delay"]["dropped"] >= 1)))
 def _(d):
     trial = line(d, (8e6, 4e7), (4, 14), (60, 100), congestion="cubic")
     packets = trial["octets"] / 1448
