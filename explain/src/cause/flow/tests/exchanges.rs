@@ -5,12 +5,12 @@ use crate::cause::synthetic::{MS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
 
-/// Causes of 30 requests, captured at the client, which asks 190 ms after each answer; the server takes about `think_ns`,
+/// Causes of 30 requests, captured at the client, which asks 60 ms after each answer; the server takes about `think_ns`,
 /// more or less by up to `spread_ns`.
 fn answers(think_ns: u64, spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
     let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
     for number in 0..30_u64 {
-        dialogue.after(190 * MS).write(End::First, 90);
+        dialogue.after(60 * MS).write(End::First, 90);
         let more_ns = number * 7 % 11 * spread_ns / 5;
         dialogue.after(think_ns - spread_ns + more_ns);
         dialogue.write(End::Second, 700);
