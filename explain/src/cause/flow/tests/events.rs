@@ -122,12 +122,6 @@ fn short_answers_count_only_where_somebody_awaits_them_in_one_go() {
 }
 
 #[test]
-fn a_client_that_takes_longer_than_the_server_keeps_itself_waiting() {
-    assert!(!thinks_between(60, 40));
-    assert!(thinks_between(30, 60));
-}
-
-#[test]
 fn an_industrial_protocol_shows_by_its_port_who_serves() {
     let serves = |port: u16| {
         let mut polls = Script::late(End::Second, 60_000);
