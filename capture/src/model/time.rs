@@ -74,6 +74,11 @@ const MIN_FULL: u32 = 200;
 const OWED_SEGMENTS: u64 = 2;
 /// Time that a host's stack takes.
 const STACK_NS: u64 = 500_000;
+/// Who closes an idle connection says so in so many octets at most, and sends the FIN at once.
+const FAREWELL_OCTETS: u32 = 128;
+const CLOSING_NS: u64 = 10_000_000;
+/// Silence before it: a shorter one may be that before an answer.
+const IDLE_NS: u64 = 1_000_000_000;
 
 /// State while walking through a direction.
 struct Walk<'a> {
@@ -89,6 +94,8 @@ struct Walk<'a> {
     /// Losses are repaired until this octet is acknowledged.
     recovery: Option<(u64, Limit)>,
     has_lost: bool,
+    /// First octet of the last words before the FIN.
+    farewell: Option<u64>,
     /// Largest flight so far, and of the round before.
     largest_flight: u64,
     last_is_small: bool,
@@ -128,6 +135,7 @@ pub(super) fn attribute(
         is_closed: false,
         recovery: None,
         has_lost: false,
+        farewell: None,
         largest_flight: 0,
         last_is_small: false,
         last_sent_ns: conditions.opened_ns,
@@ -260,7 +268,14 @@ impl Walk<'_> {
         let flight_before = self.sent.saturating_sub(self.acknowledged);
         let recovering = self.recovery;
         let answers = self.apply_acks(to_ns, sent.end);
+        if self.is_farewell(sent) {
+            self.farewell = Some(sent.start);
+        }
         match sent.class {
+            // Nobody waits for it, however often it is repeated to an end that is gone.
+            _ if self.farewell.is_some_and(|start| sent.start >= start) => {
+                self.push(from_ns, to_ns, Limit::Tail, sent.number);
+            }
             PacketClass::TimeoutRetransmission | PacketClass::Probe => {
                 self.has_lost = true;
                 let since_ns = answers.last_ns.unwrap_or(from_ns).max(from_ns);
@@ -318,6 +333,23 @@ impl Walk<'_> {
             .max(self.sent.saturating_sub(self.acknowledged));
         self.last_is_small = sent.len < full;
         self.last_sent_ns = self.last_sent_ns.max(to_ns);
+    }
+
+    /// True if a few octets come with the FIN, long after all was acknowledged: an idle connection is closed (TLS `close_notify`, RFC 8446
+    /// section 6.1; HTTP/2 `GOAWAY`, RFC 9113 section 6.8).
+    fn is_farewell(&self, sent: &Transmission) -> bool {
+        if self.acknowledged < self.sent || sent.time_ns.saturating_sub(self.last_sent_ns) < IDLE_NS
+        {
+            return false;
+        }
+        let all = &self.view.sent;
+        let last = all[all.partition_point(|it| it.number < sent.number)..].iter();
+        let new = last.filter(|it| !it.is_retransmission());
+        let last: Vec<&Transmission> = new.take(MAX_LOOK_AHEAD).collect();
+        let octets: u32 = last.iter().map(|it| it.len).sum();
+        let at_once = |it: &&Transmission| it.time_ns.saturating_sub(sent.time_ns) <= CLOSING_NS;
+        let is_closed = last.iter().any(|it| it.end > it.start + u64::from(it.len));
+        octets <= FAREWELL_OCTETS && last.iter().all(at_once) && is_closed
     }
 
     /// True if new data follows what is `repeated` before an acknowledgment of it can have reached the sender: it has received those

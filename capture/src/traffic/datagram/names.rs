@@ -193,11 +193,12 @@ impl NameTable {
     }
 }
 
-/// True for an answer, and the identification.
+/// True for an answer, and the identification. `None` for what neither asks nor answers: somebody replaced the octets of the capture by zeros.
 fn header(octets: &[u8]) -> Option<(bool, u16)> {
     let header: &[u8; 12] = octets.first_chunk()?;
     let id = u16::from_be_bytes([header[0], header[1]]);
-    Some((header[2] & 0x80 != 0, id))
+    let (is_answer, asks) = (header[2] & 0x80 != 0, header[4..6] != [0, 0]);
+    (is_answer || asks).then_some((is_answer, id))
 }
 
 /// The first name, and the type behind it, if both were captured.
@@ -239,6 +240,7 @@ mod tests {
     #[test]
     fn names_are_read_as_far_as_captured() {
         assert_eq!(header(QUERY), Some((false, 0x1234)));
+        assert_eq!(header(&[0; 40]), None);
         assert_eq!(name(QUERY), Some(("host.lan".to_owned(), 28)));
         for length in 0..QUERY.len() - 2 {
             assert_eq!(name(&QUERY[..length]), None, "{length}");

@@ -25,6 +25,8 @@ const MAX_MISSING: u64 = 10;
 const FEW_GAPS: u64 = 2;
 /// A program whose numbers show no more than one of so many datagrams has no stream: what is read as its numbers are others.
 const MOST_MISSING: u64 = 1_000;
+/// If more than one of so many is behind its place, what is read as a number of a program counts something else.
+const MOST_UNORDERED: u64 = 8;
 /// A gap of half the numbers of a 16-bit field: the number is a shorter one, beside another field.
 const LONGEST_GAP: u64 = 1 << 15;
 /// A program does not begin its numbers again so often between the same ports.
@@ -97,10 +99,21 @@ fn is_sequence(stream: &Stream) -> bool {
     } else {
         MOST_MISSING
     };
-    let is_unordered = stream.out_of_order() * 2 > stream.datagrams();
+    // Two kinds of numbers in turn look as if datagrams overtook each other.
+    let divisor = if stream.tool.is_named() {
+        2
+    } else {
+        MOST_UNORDERED
+    };
+    let is_unordered = stream.out_of_order() * divisor > stream.datagrams();
     let is_short = !stream.tool.is_named() && stream.longest_gap >= LONGEST_GAP;
-    let is_another =
-        stream.lost() > stream.datagrams().saturating_mul(times) || is_unordered || is_short;
+    // A program may use a number or two for something else.
+    let is_skipped =
+        !stream.tool.is_named() && stream.gap_count <= FEW_GAPS && !stream.gaps_take_time();
+    let is_another = stream.lost() > stream.datagrams().saturating_mul(times)
+        || is_unordered
+        || is_short
+        || is_skipped && stream.gap_count > 0;
     stream.sent() >= MIN_DATAGRAMS && (stream.tool.is_iperf() || !is_another)
 }
 

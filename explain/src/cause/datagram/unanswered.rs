@@ -16,6 +16,8 @@ const MIN_REQUESTS: u64 = 3;
 const BESIDE_DIVISOR: u64 = 50;
 /// DNS has its own rule for queries without an answer.
 const DNS: u16 = 53;
+/// Searches for services, which whoever has none leaves unanswered (mDNS, RFC 6762 section 6; LLMNR, RFC 4795 section 2.3).
+const SEARCHES: [u16; 2] = [5_353, 5_355];
 
 /// The findings. `others` are those about the rest of the capture.
 pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<PathFinding> {
@@ -86,7 +88,8 @@ fn refused(it: &Requests, share_of_time: f64) -> PathFinding {
 
 fn no_answer(it: &Requests, share_of_time: f64) -> Option<PathFinding> {
     let is_repeated = it.requests >= MIN_REQUESTS && it.repeated + 1 >= MIN_REQUESTS;
-    (is_repeated && it.refused == 0 && it.expects_answer() && it.server.1 != DNS).then(|| {
+    let has_own_rule = it.server.1 == DNS || SEARCHES.contains(&it.server.1);
+    (is_repeated && it.refused == 0 && it.expects_answer() && !has_own_rule).then(|| {
         let summary = format!(
             "{} sent {} UDP requests to {} port {}, the same again and again: none was answered.",
             it.client,

@@ -206,15 +206,15 @@ mod tests {
         flows
     }
 
-    /// Flights of 10, 20 and 40 segments over 70 ms: the window grows for 0.2 s, which costs less than a page may take.
+    /// Flights of 10, 20 and 40 segments over 110 ms: the window grows for 0.3 s, which costs less than a page may take.
     fn short_and_far() -> Flow {
         let options = [2, 4, 5, 0xB4, 4, 2, 3, 3, 2];
-        let mut upload = Script::open_with(End::First, [70 * MS, MS / 50], 60_000, &options);
+        let mut upload = Script::open_with(End::First, [110 * MS, MS / 50], 60_000, &options);
         for (round, segments) in [10, 20, 40].into_iter().enumerate() {
-            upload.at(71 * MS + round as u64 * 70 * MS + MS);
+            upload.at(111 * MS + round as u64 * 110 * MS + MS);
             upload.send(segments, 1_460, MS / 50);
             upload
-                .at(71 * MS + (round as u64 + 1) * 70 * MS)
+                .at(111 * MS + (round as u64 + 1) * 110 * MS)
                 .ack_pairs();
         }
         let mut flow = upload.flow();
@@ -231,7 +231,7 @@ mod tests {
         let firm = findings.iter().filter(|it| it.alternative_to.is_none());
         let shares: Vec<f64> = firm.map(|it| it.share_of_time).collect();
         assert_eq!(shares.len(), 2);
-        assert!(shares.iter().sum::<f64>() <= 1.0, "{shares:?}");
+        assert!(shares.iter().sum::<f64>() <= 1.0 + 1e-9, "{shares:?}");
     }
 
     #[test]

@@ -29,7 +29,8 @@ const PROMPT_DIVISOR: u64 = 8;
 pub(super) struct ServerAnswers {
     pub(super) turns: usize,
     pub(super) late: usize,
-    pub(super) late_ns: u64,
+    /// The most time of the server's program that its client awaits in one go.
+    pub(super) most_ns: u64,
 }
 
 /// A connection with its model.

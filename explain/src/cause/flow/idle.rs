@@ -2,6 +2,7 @@
 
 use super::class::FlowClass;
 use super::clock::is_clocked;
+use super::cost::MIN_COST_IN_PAGE_NS;
 use super::facts::FlowFacts;
 use super::pacing::{IDLE_NS, LEAST_MTU_PAYLOAD, OPTIONS, is_media, is_own_stream, is_timed_media};
 use super::rate;
@@ -56,10 +57,12 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     if long.len() < MIN_IDLE_SPANS && !are_long || !shows_idling(facts, &long) {
         return None;
     }
+    let idle_ns: u64 = long.iter().map(|span| span.ns()).sum();
     let share = share(&long);
     let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
     let is_held_back = facts.stats().delayed_acks >= 3 && facts.share(Limit::LateAck) >= share;
     if share < MIN_IDLE && !are_stops
+        || (idle_ns as f64) < MIN_COST_IN_PAGE_NS
         || facts.is_beside_full
         || is_exchange
         || is_media(facts)

@@ -22,6 +22,9 @@ const MIN_UNSEEN: f64 = 0.7;
 /// A transfer grows its window in slow start; only where a person notices that it took longer (Nielsen 1993: 100 ms) is it
 /// worth a finding.
 const LONG_START_NS: u64 = 100_000_000;
+/// Where a round trip is shorter than that, any transfer takes so long to begin: it is worth a finding where a person waits for it (W. J.
+/// Doherty, A. J. Thadani, The Economic Value of Rapid Response Time, 1982: 400 ms).
+const LONG_START_NEARBY_NS: f64 = 4e8;
 /// A window that grows by half in each round trip (RFC 3465 section 2.2, with delayed acknowledgments) has more than a thousand
 /// times its first size after so many of them.
 const MOST_ROUND_TRIPS: u64 = 18;
@@ -289,6 +292,17 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::InFlight, Limit::SlowStart],
         has_gain: limited > start,
     })
+}
+
+/// True if all transfers like this one, between hosts that are near each other, wait for the growth of their windows for `cost_ns`, which
+/// nobody notices.
+pub(super) fn is_short_start(facts: &FlowFacts<'_>, cause: Cause, cost_ns: f64) -> bool {
+    let opened_ns = facts.connection().handshake().rtt_ns();
+    let rtt_ns = opened_ns.or_else(|| facts.model.round_trip_ns());
+    cause == Cause::CongestionWindow
+        && facts.stats().retransmitted_segments == 0
+        && rtt_ns.is_some_and(|ns| ns < LONG_START_NS)
+        && cost_ns < LONG_START_NEARBY_NS
 }
 
 /// True if blocks that end with a part of a segment begin at one interval, longer than the round trip: a program writes them, and

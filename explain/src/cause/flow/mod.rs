@@ -87,6 +87,7 @@ use class::FlowClass;
 use cost::{AllTimes, MIN_COST_IN_PAGE_NS};
 use evaluate::evaluate;
 use facts::FlowFacts;
+use in_flight::is_short_start;
 use linerate_capture::model::TimeShares;
 use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
@@ -148,7 +149,8 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         rules.retain(|rule| {
             let is_noticed = cost_ns(rule.cause) >= MIN_COST_IN_PAGE_NS;
             let is_in_page = received[&facts.receiver] >= MIN_IN_PAGE;
-            is_noticed || !is_of_transfers(rule.cause) || !is_in_page
+            (is_noticed || !is_of_transfers(rule.cause) || !is_in_page)
+                && !is_short_start(facts, rule.cause, cost_ns(rule.cause))
         });
         // Rules that overlap share the time that they explain together.
         let faults = rules.iter().filter(|rule| !is_limit(rule.cause));

@@ -170,11 +170,16 @@ fn a_sender_that_stops_after_a_repair_is_idle() {
     assert_eq!(causes(upload)[0], Cause::SenderStalls);
 }
 
-/// Connections of one request and one answer each, which comes after `think_ns`.
-fn requests(connections: u64, think_ns: u64) -> Vec<Cause> {
+/// Connections of one request and one answer each, which comes after `think_ns`: one after another, or all at once.
+fn requests(connections: u64, think_ns: u64, is_at_once: bool) -> Vec<Cause> {
     let flows: Vec<Flow> = (0..connections)
-        .map(|_| {
-            let mut request = upload(MS / 50, 5 * MS, 60_000);
+        .map(|number| {
+            let start_ns = if is_at_once {
+                0
+            } else {
+                number * (think_ns + 20 * MS)
+            };
+            let mut request = Script::open_at(start_ns, End::First, [MS / 50, 5 * MS], 60_000);
             request
                 .after(MS)
                 .write(End::First, 300)
@@ -196,9 +201,10 @@ fn requests(connections: u64, think_ns: u64) -> Vec<Cause> {
 
 #[test]
 fn a_server_that_is_late_in_each_of_several_connections_thinks() {
-    assert_eq!(requests(8, 300 * MS), [Cause::ServerThinkTime]);
-    assert_eq!(requests(8, 2 * MS), []);
-    assert_eq!(requests(1, 300 * MS), []);
+    assert_eq!(requests(8, 300 * MS, false), [Cause::ServerThinkTime]);
+    assert_eq!(requests(8, 2 * MS, false), []);
+    assert_eq!(requests(1, 300 * MS, false), []);
+    assert_eq!(requests(8, 300 * MS, true), [], "awaited once");
 }
 
 #[test]

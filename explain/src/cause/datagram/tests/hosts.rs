@@ -47,6 +47,11 @@ fn requests_that_nobody_answers_are_named() {
         "reports at intervals"
     );
     assert_eq!(
+        requests(5_353, &[500, 1_000, 2_000, 4_000], silence),
+        [],
+        "a search for a service"
+    );
+    assert_eq!(
         requests(5_683, &[2_000, 4_000, 8_000], refuse),
         [Cause::Refused]
     );

@@ -133,6 +133,16 @@ fn what_is_no_number_of_datagrams_is_not_missing() {
     // A field of 16 bits above the number.
     let shorter = (0..400).map(|at| if at % 97 == 3 { at + (1 << 16) } else { at });
     assert_eq!(numbers([4_000, 1_044], shorter), []);
+    // Numbers that were used for something else, twice.
+    let skipped = (0..400).filter(|at| !(100..104).contains(at) && *at != 300);
+    assert_eq!(numbers([4_000, 1_044], skipped), []);
+    // Numbers of two kinds in turn.
+    let swapped = (0..400).map(|at| match at % 5 {
+        3 => at + 1,
+        4 => at - 1,
+        _ => at,
+    });
+    assert_eq!(numbers([4_000, 1_044], swapped), []);
     // What begins again and again.
     let again = (0..3_u32).flat_map(|_| (0..1_500).filter(|at| at % 10 != 7));
     assert_eq!(numbers([4_000, 1_044], again), []);

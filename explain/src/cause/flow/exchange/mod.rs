@@ -7,12 +7,14 @@
 //! | module | contents |
 //! |---|---|
 //! | `thinking` | who serves, and the time before an end's turns |
+//! | `awaited` | answers that somebody awaits in one go |
 //! | `server` | a server that is late |
 //! | `greeting` | a server that is late to send first |
 //! | `client` | a client that is late |
 //! | `in_turn` | one request at a time over a long path |
 //! | `connections` | a connection for each request, one after another |
 
+mod awaited;
 mod client;
 mod connections;
 mod greeting;

@@ -1,8 +1,9 @@
 //! A server that takes time before its answers begin.
 
+use super::awaited::Awaited;
 use super::greeting::{ONCE_ADVICE, is_of_lookups, late_greeting};
 use super::thinking::{
-    MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, Thinking, asked_ns, before_turns,
+    MIN_FULL, MIN_SHARE, MIN_TIMES, MIN_TOTAL_NS, MOST, NEWS_NS, Thinking, asked_ns, before_turns,
     has_own_timer, is_only_late, is_single_work, is_slow_message, is_work, sends_unasked, server,
 };
 use crate::cause::flow::facts::{FlowFacts, ServerAnswers};
@@ -35,6 +36,10 @@ const MESSAGE_OCTETS: u64 = 64;
 /// The longest of such times are this many times as long as the shortest.
 const EVENT_FACTOR: u64 = 10;
 
+/// What somebody awaits in one go is noticed from here on (Lighthouse, `server-response-time`: a server that takes no longer before its
+/// answer is fast enough); a client that takes more of the time than the server keeps itself waiting.
+const NOTICED_NS: u64 = 600_000_000;
+
 pub(super) const ADVICE: &str = "The network is not the limit. Find what the server does before its first octet: reading a sensor or a file, \
                       computing the length, waiting for a lock; or send what is ready at once.";
 
@@ -58,16 +63,23 @@ pub(in crate::cause::flow) fn share_answers(all: &mut [FlowFacts<'_>]) {
             server,
         ))
     };
-    let mut sums: HashMap<(AddressPort, Address), ServerAnswers> = HashMap::new();
+    let mut sums: HashMap<(AddressPort, Address), (ServerAnswers, Awaited)> = HashMap::new();
     for facts in all.iter() {
         if let Some((at, client, server)) = hosts(facts) {
             let thinking = server_thinking(facts, server);
-            let sum = sums.entry((at, client)).or_default();
+            let (sum, awaited) = sums.entry((at, client)).or_default();
             sum.turns += thinking.turns.max(thinking.times.len());
             sum.late += thinking.times.len();
-            sum.late_ns += thinking.total_ns();
+            awaited.add(facts, &thinking);
         }
     }
+    let sums: HashMap<_, ServerAnswers> = sums
+        .into_iter()
+        .map(|(ends, (sum, awaited))| {
+            let most_ns = awaited.most_ns();
+            (ends, ServerAnswers { most_ns, ..sum })
+        })
+        .collect();
     for facts in all {
         if let Some(sum) = hosts(facts).and_then(|(at, client, _)| sums.get(&(at, client))) {
             facts.answers = *sum;
@@ -83,8 +95,8 @@ fn varies_widely(thinking: &Thinking) -> bool {
         && thinking.percentile(90) > EVENT_FACTOR * thinking.percentile(10)
 }
 
-/// True if many short answers to short messages come after any time, or usually after more than a second: what a screen shows or a user
-/// does is answered when it happens (RFC 6143 section 7.5.3, incremental updates; long polling).
+/// True if many short answers to short messages come after any time, or usually after more than a second, or any answers after both: what a
+/// screen shows or a user does is answered when it happens (RFC 6143 section 7.5.3, incremental updates; long polling).
 fn waits_for_events(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let median = |octets: fn(&Wait) -> u64| {
         let all = thinking.times.iter().map(|(wait, _)| octets(wait));
@@ -94,7 +106,8 @@ fn waits_for_events(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let segment = facts.full.max(MIN_FULL);
     let are_messages = asked <= MESSAGE_OCTETS || asked.max(answered) < segment;
     let are_late = thinking.times.len() >= MIN_TIMES && is_slow_message(facts, thinking);
-    are_messages && (varies_widely(thinking) || are_late)
+    let varies = varies_widely(thinking);
+    are_messages && (varies || are_late) || varies && thinking.percentile(50) > NEWS_NS
 }
 
 /// The server takes time before its answers begin, or before its greeting, beyond the round trip.
@@ -114,13 +127,24 @@ fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
         || sends_unasked(facts, &thinking)
         // Those that may be news show how much the times vary.
         || waits_for_events(facts, &Thinking::of(facts, server));
-    if all.late_ns < MIN_TOTAL_NS || total_ns == 0 || has_no_work {
+    // A program that takes so long does not keep its stack from acknowledging the request.
+    let is_asleep = thinking.is_silent()
+        && median_ns >= ACKNOWLEDGED_NS
+        && thinking.times.len() >= MIN_SILENT_TIMES;
+    // Where the stack shows that it sleeps, it does whatever the client does between its requests, which may take more of the time.
+    let (is_noticed, least_share) = if is_asleep {
+        (total_ns >= MIN_TOTAL_NS, MIN_SHARE)
+    } else {
+        (all.most_ns >= NOTICED_NS, MOST)
+    };
+    if !is_noticed || share < least_share || has_no_work {
         return None;
     }
     let is_usual_in_all = all.late >= MIN_TIMES && all.late * 2 >= all.turns;
-    let is_usual = (thinking.is_usual() || is_usual_in_all) && share >= MIN_SHARE;
-    let is_single = share >= MOST && total_ns >= MIN_TOTAL_NS && is_single_work(facts, &thinking);
-    if !is_usual && !is_single {
+    let is_usual = thinking.is_usual() || is_usual_in_all;
+    let is_single = total_ns >= MIN_TOTAL_NS && is_single_work(facts, &thinking);
+    let is_of_server = is_usual || is_single && share >= MOST;
+    if !is_of_server {
         return None;
     }
     // A host in between that opens the connection itself (proxy, address translation by a program) announces less.
@@ -140,10 +164,6 @@ fn late_answers(facts: &FlowFacts<'_>) -> Option<Rule> {
         (false, false) => 0.75,
     };
     let name = facts.flow.ends[server as usize].0;
-    // A program that takes so long does not keep its stack from acknowledging the request.
-    let is_asleep = thinking.is_silent()
-        && median_ns >= ACKNOWLEDGED_NS
-        && thinking.times.len() >= MIN_SILENT_TIMES;
     let mut figures = evidence([
         ("think_ns_p50", median_ns as f64),
         ("think_ns_total", total_ns as f64),

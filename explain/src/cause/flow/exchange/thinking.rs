@@ -41,6 +41,8 @@ const LOG_IN_TURNS: usize = 8;
 const GUEST: Address = Address([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 2, 15]);
 /// A handshake that takes so many times as long as acknowledgments shows that these come from a host in between.
 const SUBSTITUTE_FACTOR: u64 = 20;
+/// Ports of services among those that others use for clients (IANA: EtherNet/IP, ADS).
+const HIGH_SERVICES: [u16; 2] = [44_818, 48_898];
 /// Octets of a full segment at least (RFC 9293 section 3.7.1: the default MSS is 536).
 pub(super) const MIN_FULL: u64 = 536;
 /// Thinking for a smaller share of the time is not worth a finding.
@@ -56,7 +58,7 @@ pub(in crate::cause::flow) fn server(facts: &FlowFacts<'_>) -> Option<End> {
         return Some(End::Second);
     }
     let [first, second] = facts.flow.ends.map(|(_, port)| port);
-    let is_service = |port: u16| port < 1024;
+    let is_service = |port: u16| port < 1024 || HIGH_SERVICES.contains(&port);
     match (is_service(first), is_service(second)) {
         (true, false) => Some(End::First),
         (false, true) => Some(End::Second),

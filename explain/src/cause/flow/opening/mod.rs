@@ -172,8 +172,14 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 && attempts.connections == 1
                 && opens_others
                 && (attempts.time_ns as f64) < (total_ns * MIN_SHARE).min(RETRY_NS as f64);
-            let is_named =
-                !(is_retried || is_started_again || is_aside || is_background || is_first);
+            let is_other_version =
+                opening == Opening::Refused && by_port.opens_other_version(&attempts);
+            let is_named = !(is_retried
+                || is_started_again
+                || is_aside
+                || is_background
+                || is_first
+                || is_other_version);
             // The others may last however long, and wait for nothing, while this one cannot work: it is no minor cause.
             let passed = stats::ratio(attempts.passed_ns() as f64, passed_ns as f64);
             (is_named && !is_unknown && !is_short).then(|| {

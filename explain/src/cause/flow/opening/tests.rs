@@ -282,3 +282,36 @@ fn a_request_that_is_not_even_acknowledged_gets_no_answer() {
     // The path may not carry it.
     assert!(!ignored(1_400, 6, false).contains(&Cause::NoAnswer));
 }
+
+#[test]
+fn a_client_that_is_refused_by_one_version_of_ip_and_accepted_by_the_other_waits_for_nothing() {
+    let refusals = |is_v4: bool, later_ms: u64| {
+        let mut first = attempt(0);
+        for _ in 0..3 {
+            refused(&mut first);
+            first.after(1_000 * MS);
+        }
+        let mut second = Script::open_at(later_ms * MS, End::Second, [MS, 0], 60_000);
+        for _ in 0..5 {
+            second.after(100 * MS).write(End::First, 80);
+            second.after(MS).write(End::Second, 3_000);
+        }
+        let mut second = from_port(second, 40_001);
+        let mapped = |host: u8| {
+            let mut octets = [0; 16];
+            octets[10..].copy_from_slice(&[0xFF, 0xFF, 10, 0, 0, host]);
+            Address(octets)
+        };
+        if is_v4 {
+            second.ends[0].0 = mapped(1);
+            second.ends[1].0 = mapped(2);
+        } else {
+            second.ends[1].0 = Address([3; 16]);
+        }
+        let found = found(&[first.flow(), second]);
+        found.iter().any(|it| it.0 == Cause::Refused)
+    };
+    assert!(!refusals(true, 250));
+    assert!(refusals(true, 9_000), "much later");
+    assert!(refusals(false, 250), "another host");
+}

@@ -5,12 +5,16 @@ use crate::cause::synthetic::{MS, Script, US};
 use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
 
-/// Causes of 30 requests, captured at the client, which asks 190 ms after each answer; the server takes about `think_ns`,
+/// Causes of 30 requests, captured at the client, which asks 60 ms after each answer, or `ask_ms`; the server takes about `think_ns`,
 /// more or less by up to `spread_ns`.
 fn answers(think_ns: u64, spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
+    answers_to(60, think_ns, spread_ns)
+}
+
+fn answers_to(ask_ms: u64, think_ns: u64, spread_ns: u64) -> Vec<(Cause, Option<Cause>)> {
     let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
     for number in 0..30_u64 {
-        dialogue.after(190 * MS).write(End::First, 90);
+        dialogue.after(ask_ms * MS).write(End::First, 90);
         let more_ns = number * 7 % 11 * spread_ns / 5;
         dialogue.after(think_ns - spread_ns + more_ns);
         dialogue.write(End::Second, 700);
@@ -36,6 +40,11 @@ fn answers_after_a_constant_time_may_be_those_of_a_station_that_sleeps() {
     let varied = answers(110 * MS, 30 * MS);
     assert_eq!(varied[0].0, Cause::ServerThinkTime, "{varied:?}");
     assert!(!varied.contains(&asleep), "{varied:?}");
+}
+
+#[test]
+fn a_client_that_takes_longer_than_the_server_keeps_itself_waiting() {
+    assert_eq!(answers_to(190, 90 * MS, 50 * US), []);
 }
 
 /// A client that asks 200 ms after each answer of `octets`, which follows at once.

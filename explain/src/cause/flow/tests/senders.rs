@@ -327,3 +327,29 @@ fn small_messages_now_and_then_cost_nobody_their_headers() {
     assert!(small_groups(3));
     assert!(!small_groups(250));
 }
+
+/// A download in three parts, 120 ms apart, and 30 s later `octets` more with the server's FIN.
+fn closed_with(octets: u32) -> Vec<Cause> {
+    let mut page = Script::open(End::Second, 30 * MS, 20 * US, 60_000);
+    page.write(End::First, 400);
+    for _ in 0..3 {
+        page.after(120 * MS).send(20, MSS, 100 * US);
+        page.after(20 * US).ack_all();
+    }
+    page.after(30_000 * MS).write(End::Second, octets);
+    let numbers = [End::Second, End::First].map(|end| page.next[end as usize]);
+    page.packet(End::Second, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+    page.next[End::Second as usize] += 1;
+    page.after(20 * US).confirm(End::First);
+    causes(page)
+}
+
+#[test]
+fn a_connection_that_is_closed_with_a_farewell_was_idle() {
+    assert_eq!(closed_with(24), []);
+    assert_eq!(
+        closed_with(9_000)[..1],
+        [Cause::SenderIdle],
+        "more of the page"
+    );
+}
