@@ -5,6 +5,7 @@
 //! | `loss` | datagrams of iperf that are lost or reordered |
 //! | `above_path` | more datagrams than the path carries |
 //! | `dialogue` | questions and answers, one at a time |
+//! | `timeouts` | dialogues that wait for timers |
 //! | `names` | waiting for names |
 //! | `lock_step` | transfers with one datagram per round trip |
 //! | `rejected` | TCP connections that ICMP rejects |
@@ -20,6 +21,7 @@ mod names;
 mod rejected;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 mod unanswered;
 
 use linerate_capture::traffic::Analysis;
@@ -29,6 +31,8 @@ use crate::cause::flow;
 use crate::cause::scored::PathFinding;
 use crate::cause::traffic::link::place_incomplete;
 
+/// Where at least one in so many packets was captured again, the capture was taken at several points.
+const CAPTURED_AGAIN_DIVISOR: u64 = 10;
 /// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
 const MIN_COST_NS: u64 = 50_000_000;
 /// The same as a share of the time.
@@ -44,6 +48,11 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         integrity::take_losses(finding, &mut others);
     }
     others.extend(integrity::duplicates(&analysis.other_traffic.repeats));
+    // A capture at several points has more copies than those which can be told.
+    let counts = &analysis.counts;
+    if counts.captured_again * CAPTURED_AGAIN_DIVISOR >= counts.packets {
+        others.retain(|it| it.finding.cause != Cause::DuplicateFrames);
+    }
     others.extend(names::waiting(
         &analysis.other_traffic.names,
         &analysis.flows,
@@ -52,6 +61,10 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
     others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
     others.extend(dialogue::dialogues(
         &analysis.other_traffic.dialogues,
+        analysis.duration_ns,
+    ));
+    others.extend(timeouts::timeouts(
+        &analysis.other_traffic.timeouts,
         analysis.duration_ns,
     ));
     let rejected = rejected::rejected(analysis, &mut others);
