@@ -31,8 +31,6 @@ use crate::cause::flow;
 use crate::cause::scored::PathFinding;
 use crate::cause::traffic::link::place_incomplete;
 
-/// Where at least one in so many packets was captured again, the capture was taken at several points.
-const CAPTURED_AGAIN_DIVISOR: u64 = 10;
 /// A cause that costs less is not worth a finding: a person does not notice it (ITU-T G.1010, highly interactive use).
 const MIN_COST_NS: u64 = 50_000_000;
 /// The same as a share of the time.
@@ -48,11 +46,6 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         integrity::take_losses(finding, &mut others);
     }
     others.extend(integrity::duplicates(&analysis.other_traffic.repeats));
-    // A capture at several points has more copies than those which can be told.
-    let counts = &analysis.counts;
-    if counts.captured_again * CAPTURED_AGAIN_DIVISOR >= counts.packets {
-        others.retain(|it| it.finding.cause != Cause::DuplicateFrames);
-    }
     others.extend(names::waiting(
         &analysis.other_traffic.names,
         &analysis.flows,
