@@ -5,6 +5,7 @@
 //! a new file, a variant of [`Cause`] and a line in `RULES`. The modules `flow`, `datagram` and `traffic` have the rules
 //! about captures, `transfer` those of `linerate test`, `sweep` those of sweeps.
 
+mod busy;
 mod calibration;
 mod code_in_flash;
 mod collision;

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::Stamp;
+use super::timeouts::{Timeouts, Timers};
+use super::{Stamp, hash, is_name_traffic};
 use crate::tcp::Histogram;
 use crate::traffic::table::AddressPort;
 
@@ -16,6 +17,8 @@ const MAX_ENTRIES: usize = 64;
 const MIN_BLOCKS: u64 = 20;
 /// Octets in a block of a transfer: smaller datagrams are requests, answers, voice.
 const MIN_BLOCK: u32 = 400;
+/// Octets of a datagram that identify it, with its length.
+const COMPARED: usize = 64;
 /// Ports of `CoAP` without and with DTLS.
 const COAP_PORTS: [u16; 2] = [5683, 5684];
 
@@ -48,6 +51,7 @@ pub struct Transfer {
     /// Packet of the last datagram.
     pub last_packet: u64,
     last_side: usize,
+    timers: Timers,
 }
 
 /// Datagrams of one end.
@@ -83,6 +87,7 @@ impl Transfer {
             first_packet: at.number,
             last_packet: at.number,
             last_side: 2,
+            timers: Timers::default(),
         }
     }
 
@@ -106,6 +111,9 @@ impl Transfer {
             own.last_delay_ns = at.time_ns.saturating_sub(self.end_ns);
             own.delays.add(own.last_delay_ns);
         }
+        let compared = &octets[..octets.len().min(COMPARED)];
+        self.timers
+            .record(side, (hash(compared) ^ u64::from(length)) as u32, at);
         self.datagrams += 1;
         self.last_side = side;
         self.end_ns = self.end_ns.max(at.time_ns);
@@ -189,6 +197,17 @@ impl TransferTable {
         };
         self.by_ends.insert(key, index);
         Some(index)
+    }
+
+    /// What timers took.
+    pub(super) fn timeouts(&self) -> Vec<Timeouts> {
+        // The rule about names has their repetitions.
+        let flows = self.flows.iter().filter(|it| !is_name_traffic(it.ends));
+        let found = flows.filter_map(|it| {
+            let duration_ns = it.end_ns.saturating_sub(it.start_ns);
+            it.timers.timeouts(it.ends, duration_ns)
+        });
+        found.collect()
     }
 
     /// The transfers, the end that sends the blocks first, and other dialogues, the end that began first.

@@ -5,6 +5,7 @@
 //! | `names` | lookups of names: DNS, mDNS, LLMNR |
 //! | `lock_step` | transfers with one datagram per round trip: TFTP and alike |
 //! | `requests` | UDP requests that are refused or not answered |
+//! | `timeouts` | silences of dialogues that a timer ends |
 //! | `backoff` | datagrams that are repeated at doubling intervals |
 //! | `arp` | addresses asked for without an answer |
 //! | `icmp` | ICMP messages about ports, connections and the path MTU |
@@ -21,6 +22,7 @@ mod names;
 mod rejections;
 mod repeats;
 mod requests;
+mod timeouts;
 
 use crate::reader::{Address, Datagram, Protocol};
 use crate::traffic::hosts::{Hosts, is_multicast};
@@ -35,6 +37,7 @@ pub(super) use names::is_name_traffic;
 pub use rejections::{RejectReason, Rejection};
 pub use repeats::Repeats;
 pub use requests::Requests;
+pub use timeouts::Timeouts;
 
 use arp::ArpTable;
 use checksums::ChecksumTable;
@@ -66,6 +69,8 @@ pub struct OtherTraffic {
     pub transfers: Vec<Transfer>,
     /// Other UDP flows in which the datagrams alternate.
     pub dialogues: Vec<Transfer>,
+    /// What timers took in dialogues by UDP.
+    pub timeouts: Vec<Timeouts>,
     /// UDP requests that were never answered, by client, server and port.
     pub requests: Vec<Requests>,
     /// Hosts whose datagrams get no answer any more, though repeated at doubling intervals.
@@ -159,7 +164,11 @@ impl Datagrams {
             self.names.record(ends, octets, at);
         }
         if !is_broadcast && !is_multicast(ends[1].0) {
-            self.requests.record(ends, octets, length, at);
+            let is_first = self.requests.record(ends, octets, length, at);
+            // QUIC opens its connections with datagrams.
+            if is_first && !is_name_traffic(ends) {
+                self.names.opens(ends[0].0, at.time_ns);
+            }
             self.transfers.record(ends, octets, length, at);
         }
     }
@@ -176,6 +185,7 @@ impl Datagrams {
     }
 
     pub(super) fn finish(self, hosts: &Hosts) -> OtherTraffic {
+        let timeouts = self.transfers.timeouts();
         let (transfers, dialogues) = self.transfers.finish();
         OtherTraffic {
             talks: self.requests.talks(),
@@ -183,6 +193,7 @@ impl Datagrams {
             names: self.names.finish(),
             transfers,
             dialogues,
+            timeouts,
             requests: self.requests.finish(),
             absent: self.arp.finish(hosts),
             checksums: self.checksums.finish(),

@@ -189,8 +189,37 @@ impl NameTable {
             self.complete(lookup);
         }
         self.done.sort_by_key(|lookup| lookup.first_packet);
+        self.need_those_before();
         self.done
     }
+
+    /// Whoever needs a name needs what was asked before it in vain, or in turn: another server, another type of record, another domain of
+    /// the search list.
+    fn need_those_before(&mut self) {
+        for at in (0..self.done.len()).rev() {
+            let (before, rest) = self.done.split_at_mut(at);
+            let next = &rest[0];
+            for lookup in before.iter_mut().rev().take(MAX_NEEDED) {
+                let since_ns = next.start_ns.checked_sub(lookup.end_ns);
+                lookup.is_needed |= next.is_needed
+                    && lookup.client == next.client
+                    && lookup.is_answered
+                    && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS)
+                    && is_same_search(&lookup.name, &next.name);
+            }
+        }
+    }
+}
+
+/// True for one name, or if a domain of a search list makes one of the other.
+fn is_same_search(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() < other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let domain = long.strip_prefix(short);
+    !short.is_empty() && domain.is_some_and(|it| it.is_empty() || it.starts_with('.'))
 }
 
 /// True for an answer, and the identification. `None` for what neither asks nor answers: somebody replaced the octets of the capture by zeros.

@@ -117,9 +117,15 @@ impl Requests {
 }
 
 impl RequestTable {
-    /// Records a datagram from the first of `ends` to the other.
+    /// Records a datagram from the first of `ends` to the other. Returns true for the first between them.
     #[inline]
-    pub(super) fn record(&mut self, ends: [AddressPort; 2], octets: &[u8], length: u32, at: Stamp) {
+    pub(super) fn record(
+        &mut self,
+        ends: [AddressPort; 2],
+        octets: &[u8],
+        length: u32,
+        at: Stamp,
+    ) -> bool {
         let [source, destination] = ends;
         let (key, back) = ((source.0, destination), (destination.0, source));
         let last = self.entries.get_mut(self.last);
@@ -129,7 +135,7 @@ impl RequestTable {
                 last.last_packet = at.number;
                 let is_of_server = last.key() != key;
                 last.backoff.record(is_of_server, at);
-                return;
+                return false;
             }
             self.last
         } else if let Some(answered) = self.by_key.get(&back).copied() {
@@ -138,11 +144,11 @@ impl RequestTable {
             entry.has_answer = true;
             entry.last_packet = at.number;
             entry.backoff.record(true, at);
-            return;
+            return false;
         } else {
             let known = self.by_key.get(&key).copied();
             let Some(index) = known.or_else(|| self.begin(key, at)) else {
-                return;
+                return false;
             };
             index
         };
@@ -171,6 +177,7 @@ impl RequestTable {
         entry.last_hash = hash;
         entry.end_ns = entry.end_ns.max(at.time_ns);
         entry.last_packet = at.number;
+        entry.requests == 1
     }
 
     /// Records that a datagram between `ends` was refused.

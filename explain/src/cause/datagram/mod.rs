@@ -5,6 +5,7 @@
 //! | `loss` | datagrams of iperf that are lost or reordered |
 //! | `above_path` | more datagrams than the path carries |
 //! | `dialogue` | questions and answers, one at a time |
+//! | `timeouts` | dialogues that wait for timers |
 //! | `names` | waiting for names |
 //! | `lock_step` | transfers with one datagram per round trip |
 //! | `rejected` | TCP connections that ICMP rejects |
@@ -20,6 +21,7 @@ mod names;
 mod rejected;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 mod unanswered;
 
 use linerate_capture::traffic::Analysis;
@@ -52,6 +54,10 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
     others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
     others.extend(dialogue::dialogues(
         &analysis.other_traffic.dialogues,
+        analysis.duration_ns,
+    ));
+    others.extend(timeouts::timeouts(
+        &analysis.other_traffic.timeouts,
         analysis.duration_ns,
     ));
     let rejected = rejected::rejected(analysis, &mut others);

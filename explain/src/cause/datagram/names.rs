@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cause::scored::{PathFinding, evidence};
+use crate::cause::busy::{Interval, busy_times, union_ns};
+use crate::cause::scored::{self, PathFinding, evidence};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{Flow, NameLookup};
 use linerate_results::format;
@@ -24,6 +25,8 @@ struct Waiting<'a> {
     repeated: u64,
     unanswered: u64,
     waited_ns: u64,
+    /// The times of these waits.
+    waited: Vec<Interval>,
     /// Of it, without time in which the client had a connection open while it got no answer: that did not wait.
     held_back_ns: u64,
     /// End of the time that is counted: a client asks for several addresses of a name at once.
@@ -36,6 +39,8 @@ struct Waiting<'a> {
 
 /// Waiting for less in all is not noticed: a fifth of what a page may take (ITU-T G.1010, web browsing: 2 s).
 const MIN_WAITED_NS: u64 = 400_000_000;
+/// So long a wait interrupts whatever somebody does (J. Nielsen, Usability Engineering, 1993, section 5.5).
+const LONG_NS: u64 = 1_000_000_000;
 
 /// The findings, by client and server, for a capture of this duration.
 pub(super) fn waiting(
@@ -58,6 +63,7 @@ pub(super) fn waiting(
     let found = all.into_iter().filter_map(|((client, server), waiting)| {
         let own = || flows.iter().filter(|flow| flow.ends[0].0 == client);
         let total_ns = waiting.total_ns(own());
+        let busy_ns = waiting.busy_ns(own().flat_map(busy_times));
         // What others transfer does not wait for the names of a host that transfers nothing.
         let is_aside = own().next().is_none() && !flows.is_empty();
         let weight = if is_aside {
@@ -65,7 +71,7 @@ pub(super) fn waiting(
         } else {
             1.0
         };
-        waiting.finding(client, server, total_ns, weight)
+        waiting.finding([client, server], [total_ns, busy_ns], weight)
     });
     found.collect()
 }
@@ -76,9 +82,6 @@ fn round_trip_ns(client: Address, flows: &[Flow]) -> u64 {
     let handshakes = of_client.filter_map(|flow| flow.connection.handshake().rtt_ns());
     handshakes.min().unwrap_or(0)
 }
-
-/// Start and end.
-type Interval = (u64, u64);
 
 /// The times in which a client has a connection, in chronological order, without overlaps.
 fn open(client: Address, flows: &[Flow]) -> Vec<Interval> {
@@ -125,6 +128,7 @@ impl<'a> Waiting<'a> {
         let from_ns = lookup.start_ns.max(self.counted_until_ns);
         let waited_ns = lookup.end_ns.saturating_sub(from_ns);
         self.waited_ns += waited_ns;
+        self.waited.push((from_ns, lookup.end_ns.max(from_ns)));
         self.held_back_ns += if lookup.is_answered || waited_ns == 0 {
             waited_ns
         } else {
@@ -155,19 +159,31 @@ impl<'a> Waiting<'a> {
         total_ns.min(end_ns.saturating_sub(start_ns))
     }
 
+    /// The same without the pauses of connections that are kept open: those of `busy` are not.
+    fn busy_ns(&self, busy: impl Iterator<Item = Interval>) -> u64 {
+        union_ns(self.waited.iter().copied().chain(busy).collect())
+    }
+
     /// The finding, with a share of `weight` of the client's time.
     fn finding(
         self,
-        client: Address,
-        server: Address,
-        total_ns: u64,
+        [client, server]: [Address; 2],
+        [total_ns, busy_ns]: [u64; 2],
         weight: f64,
     ) -> Option<PathFinding> {
         let share = stats::ratio(self.waited_ns as f64, total_ns as f64).min(1.0);
         let (first, last, worst) = (self.first?, self.last?, self.worst?);
-        if self.waited_ns < MIN_WAITED_NS || share < MIN_COST_SHARE {
+        // Long waits are noticed, however long connections are kept open afterwards.
+        let busy_share = stats::ratio(self.waited_ns as f64, busy_ns as f64);
+        let is_long = self.waited_ns >= LONG_NS && busy_share >= MIN_COST_SHARE;
+        if self.waited_ns < MIN_WAITED_NS || share < MIN_COST_SHARE && !is_long {
             return None;
         }
+        let least = if is_long && self.held_back_ns * 2 >= self.waited_ns {
+            scored::MIN_SHARE
+        } else {
+            0.0
+        };
         let median_ns = stats::percentile(&self.delays_ns, 50.0).unwrap_or(0);
         let meanwhile = if self.held_back_ns * 2 >= self.waited_ns {
             format!(
@@ -201,7 +217,7 @@ impl<'a> Waiting<'a> {
             sender: Some(server.to_string()),
             receiver: Some(client.to_string()),
             share_of_time: weight
-                * stats::ratio(self.held_back_ns as f64, total_ns as f64).min(1.0),
+                * stats::ratio(self.held_back_ns as f64, total_ns as f64).clamp(least, 1.0),
             finding: Finding {
                 cause: Cause::NameResolution,
                 confidence: if self.late >= 2 || self.unanswered > 0 {

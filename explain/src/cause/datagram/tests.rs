@@ -6,3 +6,4 @@ mod dialogues;
 mod hosts;
 mod names;
 mod streams;
+mod timers;

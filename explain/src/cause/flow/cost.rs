@@ -4,6 +4,7 @@ use super::class::FlowClass;
 use super::exchange;
 use super::facts::FlowFacts;
 use super::rule::Rule;
+use crate::cause::busy::union_ns;
 use linerate_capture::model::Wait;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -36,17 +37,6 @@ impl Cost {
             .sum();
         self.ns * stats::ratio(union_ns(self.times) as f64, sum_ns as f64)
     }
-}
-
-/// Time in which at least one of these lasts, by their starts and ends.
-pub(super) fn union_ns(mut times: Vec<(u64, u64)>) -> u64 {
-    times.sort_unstable();
-    let (mut sum_ns, mut until_ns) = (0, 0);
-    for (start_ns, end_ns) in times {
-        sum_ns += end_ns.saturating_sub(start_ns.max(until_ns));
-        until_ns = until_ns.max(end_ns);
-    }
-    sum_ns
 }
 
 /// After so long, the client's program has nothing to ask, or a person is in no hurry (J. Nielsen, Usability Engineering, 1993, section 5.5:

@@ -2,6 +2,7 @@
 
 use super::class::{FlowClass, HARDLY_ANY, classify, is_trickle};
 use super::frame::{frame_payload, wire_factor};
+use crate::cause::busy::busy_ns;
 use linerate_capture::model::{FlowModel, Limit, Standstill, percentile};
 use linerate_capture::tcp::{Connection, End, SenderStats};
 use linerate_capture::traffic::Flow;
@@ -45,6 +46,8 @@ pub(super) struct FlowFacts<'a> {
     pub(super) receiver: String,
     /// Time from the first payload to the last.
     pub(super) active_ns: u64,
+    /// Time without pauses in which nobody waits.
+    pub(super) busy_ns: u64,
     /// Octets of a full segment.
     pub(super) full: u64,
     /// True if another transfer in the same direction fills the path meanwhile.
@@ -109,6 +112,7 @@ impl<'a> FlowFacts<'a> {
             sender: address(model.data_sender),
             receiver: address(model.data_sender.other()),
             active_ns,
+            busy_ns: busy_ns(flow),
             full,
             is_beside_full: false,
             fills_together: false,
@@ -200,6 +204,12 @@ impl<'a> FlowFacts<'a> {
     /// Share of the active time.
     pub(super) fn share_of(&self, ns: u64) -> f64 {
         stats::ratio(ns as f64, self.active_ns as f64).min(1.0)
+    }
+
+    /// Share of the time without pauses in which nobody waits.
+    pub(super) fn busy_share(&self, ns: u64) -> f64 {
+        let busy_ns = self.busy_ns.min(self.active_ns).max(ns);
+        stats::ratio(ns as f64, busy_ns as f64).min(1.0)
     }
 
     /// Octets of payload, each once.

@@ -155,3 +155,56 @@ fn names_of_a_host_that_transfers_nothing_take_their_part_of_the_capture() {
     assert!((0.02..0.04).contains(&small), "{small}");
     assert_eq!(minor, 1);
 }
+
+#[test]
+fn a_client_that_opens_by_datagrams_waits_for_names_too() {
+    // QUIC, to another port each time.
+    let mut capture = Capture::default();
+    for at in 0..10_u16 {
+        let (client, start_ns) = ((CLIENT, 2_000 + at), u64::from(at) * 1_000 * MS);
+        capture.udp(start_ns, [client, DNS], &name(at, false));
+        capture.udp(start_ns + 600 * MS, [DNS, client], &name(at, true));
+        let ends = [(CLIENT, 3_000 + at), (10 + at as u8, 443)];
+        capture.udp(start_ns + 602 * MS, ends, b"initial");
+        capture.udp(start_ns + 612 * MS, [ends[1], ends[0]], b"initial");
+    }
+    assert_eq!(capture.causes(), [Cause::NameResolution]);
+}
+
+#[test]
+fn servers_that_are_asked_one_after_another_are_waited_for_together() {
+    let found = |pause_ms: u64| {
+        let mut capture = Capture::default();
+        let second: End = (SERVER + 1, 53);
+        for at in 0..4_u16 {
+            let (client, start_ns) = ((CLIENT, 2_000 + at), u64::from(at) * 40_000 * MS);
+            // The first answers late, the second at once.
+            capture.udp(start_ns, [client, DNS], &name(at, false));
+            capture.udp(start_ns + 2_000 * MS, [DNS, client], &name(at, true));
+            let next_ns = start_ns + (2_000 + pause_ms) * MS;
+            capture.udp(next_ns, [client, second], &name(at, false));
+            capture.udp(next_ns + 30 * MS, [second, client], &name(at, true));
+            capture.download(next_ns + 32 * MS, (CLIENT, 3_000 + at), (9, 80), 10 * MS);
+        }
+        capture.causes()
+    };
+    assert_eq!(found(1), [Cause::NameResolution]);
+    assert_eq!(found(500), [], "asked for something else");
+}
+
+#[test]
+fn a_connection_that_is_kept_open_does_not_shorten_the_wait() {
+    // A download of 20 ms, which closes only after a minute.
+    let mut capture = Capture::default();
+    let client = (CLIENT, 2_000);
+    capture.udp(0, [client, DNS], &name(1, false));
+    capture.udp(1_100 * MS, [DNS, client], &name(1, true));
+    let (there, back) = ([(CLIENT, 3_000), (9, 80)], [(9, 80), (CLIENT, 3_000)]);
+    capture.tcp(1_102 * MS, there, 2, (0, 0), 0);
+    capture.tcp(1_112 * MS, back, 18, (0, 1), 0);
+    capture.tcp(1_113 * MS, there, 16, (1, 1), 100);
+    capture.tcp(1_123 * MS, back, 16, (1, 101), 1_000);
+    capture.tcp(1_124 * MS, there, 16, (101, 1_001), 0);
+    capture.tcp(61_124 * MS, there, 17, (101, 1_001), 0);
+    assert_eq!(capture.causes(), [Cause::NameResolution]);
+}

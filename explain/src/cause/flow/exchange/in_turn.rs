@@ -15,8 +15,9 @@ pub(in crate::cause::flow) const REQUESTS: &str = "requests_in_turn";
 pub(super) const MIN_RTT_NS: u64 = 20_000_000;
 /// Fewer are the opening of a session.
 pub(super) const MIN_REQUESTS: usize = 20;
-/// Both hosts together take no longer.
-const HOSTS_NS: u64 = 2_000_000;
+/// The hosts may take longer than the path, and each exchange still waits for a round trip; what takes many times as long waits for
+/// something else.
+const MAX_ROUND_TRIPS: u64 = 4;
 /// Less in all is not noticed as slow (ITU-T G.1010: a transaction below 2 s).
 pub(super) const MIN_TOTAL_NS: u64 = 2_000_000_000;
 /// Another cause has at least as much of the time.
@@ -26,6 +27,8 @@ pub(super) const MIN_SHARE: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 struct InTurn {
     requests: usize,
+    /// All exchanges.
+    exchanges: usize,
     rtt_ns: u64,
     first_packet: u32,
     last_packet: u32,
@@ -36,17 +39,17 @@ impl InTurn {
         let rtt_ns = facts.least_rtt_ns.filter(|ns| *ns >= MIN_RTT_NS)?;
         let mut waits: Vec<&Wait> = facts.model.turns.waits.iter().flatten().collect();
         waits.sort_unstable_by_key(|wait| wait.number);
-        // What both ends together take for one exchange is the round trip, wherever it is seen, and little else.
+        // What both ends together take for one exchange has the round trip, wherever it is seen.
         let is_trip = |pair: &&[&Wait]| {
             let ns: u64 = pair.iter().map(|wait| wait.ns).sum();
-            let most_ns = rtt_ns + rtt_ns / 8 + HOSTS_NS;
             // What does not acknowledge the message before crossed it, and did not wait for it.
             let follows = |wait: &&Wait| wait.acked_ns.is_some() && !wait.has_loss;
-            pair.iter().all(follows) && (rtt_ns / 8 * 7..=most_ns).contains(&ns)
+            pair.iter().all(follows) && (rtt_ns / 8 * 7..=MAX_ROUND_TRIPS * rtt_ns).contains(&ns)
         };
         let trips = || waits.chunks_exact(2).filter(is_trip);
         Some(Self {
             requests: trips().count(),
+            exchanges: waits.len() / 2,
             rtt_ns,
             first_packet: trips().next()?[0].number,
             last_packet: trips().next_back()?[1].number,
@@ -63,7 +66,10 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
     let found = InTurn::of(facts)?;
     let total_ns = found.total_ns();
     let share = facts.share_of(total_ns);
-    if found.requests < MIN_REQUESTS || total_ns < MIN_TOTAL_NS || share < MIN_SHARE {
+    // Where most exchanges are like that, the client's pauses do not count.
+    let is_rule = found.requests * 2 >= found.exchanges;
+    let is_most = share >= MIN_SHARE || is_rule && facts.busy_share(total_ns) >= MIN_SHARE;
+    if found.requests < MIN_REQUESTS || total_ns < MIN_TOTAL_NS || !is_most {
         return None;
     }
     // A client that asks by a clock waits for that.

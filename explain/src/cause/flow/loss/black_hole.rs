@@ -11,6 +11,10 @@ use linerate_results::record::Cause;
 const MIN_TIMEOUT_SHARE: f64 = 0.5;
 /// Every link carries packets of this size (RFC 791 section 3.2: 576 octets, less headers).
 const MIN_SEGMENT: u64 = 500;
+/// The same for IPv6 (RFC 8200 section 5: 1,280 octets, less headers without options).
+const MIN_SEGMENT_IPV6: u64 = 1_220;
+/// Octets of TCP's options in a full segment at most.
+const MAX_OPTIONS: u64 = 40;
 /// Larger ones exceed the jumbo frames of common adapters.
 const MAX_SEGMENT: u64 = 9_000;
 /// A segment that is sent so often is not lost by chance.
@@ -54,14 +58,22 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         .sent
         .iter()
         .any(|it| it.len > 0 && it.len < full && it.end <= acked);
-    // Or nothing passes any more, whatever its size.
-    let has_passed = smaller_passed || facts.connection().handshake().syn_ns.is_some();
+    // Or nothing passes any more, whatever its size; a segment that is not full shows none.
+    let mss = facts.mss();
+    let is_opened = facts.connection().handshake().syn_ns.is_some();
+    let has_passed =
+        smaller_passed || is_opened && mss.is_some_and(|mss| facts.full + MAX_OPTIONS >= mss);
+    let least = if facts.flow.ends[0].0.is_v4() {
+        MIN_SEGMENT
+    } else {
+        MIN_SEGMENT_IPV6 + 1
+    };
     let share: f64 = LIMITS.iter().map(|limit| facts.share(*limit)).sum();
     if full_acked
         || !has_passed
         || repeated < MIN_REPEATED
         || share < MIN_TIMEOUT_SHARE
-        || facts.full < MIN_SEGMENT
+        || facts.full < least
     {
         return None;
     }

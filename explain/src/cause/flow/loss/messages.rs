@@ -1,7 +1,7 @@
 //! Requests and answers that are lost: each costs a timeout, because nothing follows that would show the loss sooner.
 
 use super::lost_acks::MIN_TIMEOUT_NS;
-use super::{MIN_COST, MIN_LOSSES};
+use super::{LONG_NS, MIN_COST, MIN_DISCARDING_COST, MIN_LOSSES};
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
@@ -15,6 +15,8 @@ use std::collections::HashMap;
 /// So many late messages, and one in so many of all, are noticed.
 const MIN_MANY: u64 = 8;
 const MANY_DIVISOR: u64 = 25;
+/// Nobody waits longer for an answer (J. Nielsen, Usability Engineering, 1993, section 5.5).
+const MAX_WAIT_NS: u64 = 10_000_000_000;
 
 /// The waits of an end in which something was lost, with the time by which they exceed its usual wait: that of the timer.
 fn late_by_loss(waits: &[Wait]) -> Vec<(&Wait, u64)> {
@@ -93,10 +95,22 @@ fn late_messages(facts: &FlowFacts<'_>) -> Vec<Late> {
 
 /// Messages of either end that came again after a timeout, in an exchange of messages that fit into a few segments.
 pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
-    if facts.class != FlowClass::Exchange || !facts.is_dialogue() {
-        return None;
-    }
-    let repeated = late_messages(facts);
+    let is_dialogue = facts.class == FlowClass::Exchange && facts.is_dialogue();
+    is_dialogue
+        .then(|| stalls(facts, &late_messages(facts), true))
+        .flatten()
+}
+
+/// One or two requests or answers that came late, for most of the time in which anything was under way: what was asked for shows how long
+/// somebody waited.
+pub(super) fn lost_requests(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let mut late = late_answers(facts);
+    late.retain(|it| it.ns <= MAX_WAIT_NS);
+    stalls(facts, &late, false)
+}
+
+/// What the `repeated` messages cost; only long waits count if they are not those of a dialogue.
+fn stalls(facts: &FlowFacts<'_>, repeated: &[Late], is_dialogue: bool) -> Option<Rule> {
     let lost = repeated.len() as u64;
     let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
     // A capture that misses packets shows numbers as missing, too.
@@ -108,14 +122,17 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     let share = facts.share_of(total_ns);
+    let busy_share = facts.busy_share(total_ns);
     let turns = &facts.model.turns;
     let pauses = turns.pauses.iter().map(Vec::len).sum::<usize>();
     // A message that nobody answers changes no direction.
     let messages = ((turns.changes() + pauses) as u64 + 1).max(lost);
     // Most of the time of a dialogue passes between its messages: if many come late, that is noticed all the same.
     let are_many = lost >= MIN_MANY && lost * MANY_DIVISOR >= messages && share >= MIN_COST / 2.0;
-    // Two show no pattern, but what they cost is measured.
-    if lost < MIN_LOSSES - 1 || share < MIN_COST && !are_many {
+    // Two show no pattern, but what they cost is measured, and one is no accident if it takes long.
+    let is_long = total_ns >= LONG_NS && busy_share >= MIN_DISCARDING_COST;
+    let are_costly = lost >= MIN_LOSSES - 1 && share >= MIN_COST || are_many;
+    if lost == 0 || is_dialogue && !are_costly || !is_dialogue && !is_long {
         return None;
     }
     let mean_ns = total_ns / lost;

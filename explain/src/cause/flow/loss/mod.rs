@@ -50,7 +50,7 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use lost_acks::lost_acks;
-use messages::lost_messages;
+use messages::{lost_messages, lost_requests};
 use outage::interrupted;
 use pattern::{Followers, bursts, loses_the_second, no_sack, random, stalls};
 use queue::{bucket, dropped_at_rate, queue, queue_capacity};
@@ -66,6 +66,8 @@ const HARDLY_LESS: f64 = 1.0 - MIN_COST_ON_FULL_PATH;
 const WITHOUT_EXCEPTION: f64 = 0.98;
 /// One loss is no accident if its repair takes this share of the time.
 const MIN_DISCARDING_COST: f64 = 0.3;
+/// A person notices so long a wait (J. Nielsen, Usability Engineering, 1993, section 5.5).
+const LONG_NS: u64 = 1_000_000_000;
 /// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
 /// and is halved again (RFC 5681 section 3.1).
 const NEARLY_FULL: f64 = 0.75;
@@ -153,7 +155,9 @@ impl Losses {
 }
 
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
-    named(facts).filter(|rule| !is_loss(rule.cause) || !rule.has_gain || is_slower(facts, rule))
+    let named = named(facts)
+        .filter(|rule| !is_loss(rule.cause) || !rule.has_gain || is_slower(facts, rule));
+    named.or_else(|| lost_requests(facts))
 }
 
 /// True if the transfer takes longer for what `rule` explains, unless the rate of the path shows that it does not.

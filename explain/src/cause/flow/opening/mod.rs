@@ -8,7 +8,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::cost::{MIN_COST_NS, union_ns};
+use super::cost::MIN_COST_NS;
+use crate::cause::busy::{busy_ns, union_ns};
 use crate::cause::scored::{self, PathFinding};
 use accepted::ByPort;
 use finding::finding;
@@ -183,6 +184,13 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             // The others may last however long, and wait for nothing, while this one cannot work: it is no minor cause.
             let passed = stats::ratio(attempts.passed_ns() as f64, passed_ns as f64);
             (is_named && !is_unknown && !is_short).then(|| {
+                // SYNs that are repeated cost seconds, however long other connections are kept open.
+                let is_repeated = opening == Opening::Slow && attempts.syns > attempts.connections;
+                let total_ns = if is_repeated {
+                    flows.iter().map(busy_ns).sum::<u64>() as f64
+                } else {
+                    total_ns
+                };
                 let mut found = finding(opening, client, &server, &attempts, accepted, total_ns);
                 if opening == Opening::NoAnswer {
                     found.share_of_time = found.share_of_time.max(passed.min(scored::MIN_SHARE));
@@ -305,7 +313,13 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
         return None;
     }
     let opened_ns = handshake.ack_ns.unwrap_or(answered_ns) - connection.start_ns;
-    let share = opened_ns as f64 / lasted_ns.max(1) as f64;
+    // A connection that is kept open for later opened no sooner for that.
+    let waited_ns = if syns(flow) >= 2 {
+        busy_ns(flow).clamp(opened_ns, lasted_ns)
+    } else {
+        lasted_ns
+    };
+    let share = opened_ns as f64 / waited_ns.max(1) as f64;
     let is_slower = is_slower_than_data(flow, answered_ns - connection.start_ns);
     // How long a transfer takes whose end is not in the capture is unknown.
     let least = if ends.is_some() { MIN_SHARE } else { MOST };

@@ -106,10 +106,11 @@ fn rounds_that_a_clock_begins_wait_for_the_clock() {
 }
 
 #[test]
-fn a_client_that_takes_a_fifth_of_the_round_trip_does_not_only_wait_for_it() {
+fn a_client_that_takes_some_time_waits_for_each_round_trip_all_the_same() {
     let found = |ms| causes(asked(LONG_PATHS[0], 100, |_| ms * MS));
     assert_eq!(found(8), [Cause::OneInFlight]);
-    assert_eq!(found(12), []);
+    assert_eq!(found(40), [Cause::OneInFlight]);
+    assert_eq!(found(200), []);
 }
 
 #[test]

@@ -40,6 +40,15 @@ fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
 }
 
 #[test]
+fn a_request_that_is_not_full_shows_no_size_that_is_refused() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    for at_ms in [20, 250, 700, 1_550, 3_300] {
+        upload.at(at_ms * MS).segment(1, 621);
+    }
+    assert!(!causes(upload).contains(&Cause::MtuBlackHole));
+}
+
+#[test]
 fn a_segment_without_an_answer_shows_no_size_that_passes() {
     let mut upload = Script::late(End::First, 60_000);
     for at_ms in [0, 210, 600, 1_200, 2_400, 4_800] {
