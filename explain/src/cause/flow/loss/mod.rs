@@ -7,6 +7,7 @@
 //! | `discarded` | what arrived and was discarded |
 //! | `dispersion` | the link that spaces segments |
 //! | `duplex` | frames of the two directions destroy each other |
+//! | `few` | a window that few losses reduced |
 //! | `held_back` | the path holds everything back, and loses nothing |
 //! | `lost_acks` | the sender repeats what has arrived |
 //! | `messages` | requests and answers that are lost |
@@ -19,6 +20,7 @@ mod black_hole;
 mod discarded;
 mod dispersion;
 mod duplex;
+mod few;
 mod held_back;
 mod lost_acks;
 mod messages;
@@ -29,6 +31,7 @@ mod queue;
 mod tests;
 
 pub(super) use alternative::{alternative, is_rare};
+pub(super) use few::reason_of_window;
 
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;

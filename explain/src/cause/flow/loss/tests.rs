@@ -2,6 +2,7 @@
 
 mod buckets;
 mod discards;
+mod few;
 mod outages;
 mod queues;
 
