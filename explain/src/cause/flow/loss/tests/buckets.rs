@@ -4,8 +4,8 @@ use super::*;
 use crate::cause::flow::loss::dispersion::Arrivals;
 
 /// Segments that a sender has in flight in each round trip of 10 ms: one more in each round, and half as many after a loss.
-/// What `drops` names, by the time, the place and the number of segments, is repeated in the next round, `pause_ns` later than others.
-/// Captured at the sender; `wait_ns` is what a segment at a place waits.
+/// What `drops` names, by the time, the place and the number of segments, is repeated in the next round; the program pauses between some
+/// of them for multiples of `pause_ns`. Captured at the sender; `wait_ns` is what a segment at a place waits.
 fn probing(
     [rounds, pause_ns]: [u64; 2],
     least: u32,
@@ -16,7 +16,7 @@ fn probing(
     let mut flight = least;
     let mut missing: Vec<u32> = Vec::new();
     let mut at_ns = 30 * MS;
-    for _ in 0..rounds {
+    for round in 0..rounds {
         upload.at(at_ns);
         let repeated = std::mem::take(&mut missing);
         let first = upload.sent();
@@ -41,9 +41,8 @@ fn probing(
         } else {
             upload.duplicate_acks(3, acked, US);
             flight = (flight / 2).max(least);
-            at_ns += pause_ns;
         }
-        at_ns += 13 * MS;
+        at_ns += 13 * MS + round * round % 7 * pause_ns;
     }
     evaluate(upload)
 }
@@ -79,8 +78,8 @@ fn a_small_bucket_in_which_nothing_waits_is_that_of_a_policer() {
     assert_ne!(cause(queued), Some(Cause::Policed));
 }
 
-/// A bucket of ten segments that passes one of them in each `segment_ns`, before a sender that repeats what was lost 100 ms later, and sees
-/// nothing wait.
+/// A bucket of ten segments that passes one of them in each `segment_ns`, before a program that pauses; nothing is
+/// seen to wait.
 fn bucket_of_ten(segment_ns: u64) -> Cause {
     let (mut level, mut last_ns) = (0.0_f64, 0);
     let drops = move |at_ns: u64, place: u32, _: u32| {
@@ -91,7 +90,7 @@ fn bucket_of_ten(segment_ns: u64) -> Cause {
         level += if is_full { 0.0 } else { 1.0 };
         is_full
     };
-    let found = probing([600, 100 * MS], 3, drops, |_| 0);
+    let found = probing([600, 15 * MS], 3, drops, |_| 0);
     found.expect("losses").cause
 }
 
