@@ -7,6 +7,7 @@
 
 mod levels;
 
+use super::MIN_QUEUE_NS;
 use super::round_trip::percentile;
 use super::view::DirectionView;
 use crate::tcp::PacketClass;
@@ -25,6 +26,9 @@ pub struct LossBucket {
     /// The same with three times the rate: nearly the same if bursts overflow a few buffers that are empty again before
     /// the next burst, whatever their rate.
     pub separation_of_faster: f64,
+    /// The same with a rate at which so much passes sooner than round trips show: as good as that of any other rate, if a ring of a host
+    /// overflows that is emptied fast.
+    pub separation_of_unseen: f64,
     /// Delay of the segments that met a high level over those that met a low one, as a share of the level over the rate:
     /// about 1 for a queue, 0 for a policer. `None` without round trips.
     pub delay_share: Option<f64>,
@@ -55,6 +59,8 @@ const MIN_DEPTH: f64 = 2.5;
 const MIN_DEPTH_OF_FIRST: f64 = 1.9;
 /// A rate shows if one that is this much faster does not separate as well.
 const FASTER: f64 = 3.0;
+/// Hosts take up to so long for a segment, whatever waits (as for queues of the model).
+const UNSEEN_NS: f64 = MIN_QUEUE_NS as f64;
 /// The sender's clock is coarse: it must separate better by this much.
 const MIN_ADVANTAGE: f64 = 0.1;
 
@@ -139,8 +145,11 @@ impl Search {
             self.of_rates(near).fold(best, better)
         };
         let (mut best, met) = REFINEMENTS.iter().fold(coarse.reduce(better)?, refine);
-        let [faster] = Levels::of(&self.passages, [best.bytes_per_s * FASTER], 0.0);
+        let unseen = best.depth_bytes * 1e9 / UNSEEN_NS;
+        let rates = [FASTER * best.bytes_per_s, unseen.max(best.bytes_per_s)];
+        let [faster, unseen] = Levels::of(&self.passages, rates, 0.0);
         best.separation_of_faster = faster.separation(&self.passages);
+        best.separation_of_unseen = unseen.separation(&self.passages);
         best.delay_share = delay_share(&self.passages, &met.all, best.bytes_per_s, round_trips);
         Some(best)
     }
@@ -178,6 +187,7 @@ impl Search {
                 depth_bytes: depth,
                 separation: met.separation(passages),
                 separation_of_faster: 0.0,
+                separation_of_unseen: 0.0,
                 delay_share: None,
                 lost: self.lost,
             };

@@ -57,7 +57,10 @@ pub(super) fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     leave_to_stops(&mut found);
     leave_to_reasons(&mut found);
     leave_to_copies(&mut found);
-    let mut kept = without_explained(found);
+    let kept = without_explained(found).into_iter();
+    let mut kept: Vec<Rule> = kept
+        .map(|rule| loss::reason_of_window(facts, rule))
+        .collect();
     if limit.is_some() {
         kept.retain(|rule| !path::is_bearable(rule));
     }

@@ -1,6 +1,8 @@
 //! The rate of the link that spaces segments which left closer together.
 
 use crate::cause::flow::facts::FlowFacts;
+use linerate_capture::model::Transmission;
+use linerate_results::stats;
 
 /// Pairs are dispersed if they are acknowledged at this multiple of the distance at which they were sent.
 const DISPERSED: u64 = 2;
@@ -15,6 +17,63 @@ const MIN_PAIRS: usize = 12;
 /// One in so many of them has that rate: most of a sender's time, acknowledgments keep the distance of the link already. Behind
 /// policers that were measured, it is less than one in twenty.
 const MIN_PART_DIVISOR: usize = 8;
+
+/// Twice as fast is no jitter of a link, and half as much again may be the error of a bucket's rate.
+const FASTER: f64 = 2.0;
+const AS_FAST: f64 = 1.5;
+/// Behind a link, hardly any segments come faster than it carries them; what comes as it was sent follows what was sent with it, at
+/// least in pairs (RFC 9293 section 3.8.6.3: an acknowledgment for two segments releases two).
+const HARDLY_ANY: f64 = 0.05;
+const PAIRS: f64 = 0.25;
+
+/// How segments arrive near the receiver, beside a rate at which they are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrivals {
+    /// As they were sent: much faster than this rate.
+    AsSent,
+    /// Hardly ever faster than this rate: from a link that carries no more.
+    Spaced,
+    Unknown,
+}
+
+impl Arrivals {
+    /// Those of `facts` beside this rate, octets of payload per second.
+    pub(super) fn of(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Self {
+        if !facts.model.is_near_receiver() {
+            return Self::Unknown;
+        }
+        let sent = &facts.model.view.sent;
+        let follows = |pair: &&[Transmission]| {
+            let is_full = u64::from(pair[1].len) == facts.full;
+            is_full && pair[0].end == pair[1].start
+        };
+        let pairs = sent.windows(2).filter(follows);
+        let gaps: Vec<u64> = pairs
+            .map(|pair| pair[1].time_ns - pair[0].time_ns)
+            .collect();
+        let full_ns = facts.full as f64 * 1e9 / bytes_per_s;
+        let closer_than = |ns: f64| {
+            let closer = gaps.iter().filter(|it| (**it as f64) < ns).count();
+            stats::ratio(closer as f64, gaps.len() as f64)
+        };
+        let is_at_rate = |ns: &&u64| {
+            let ratio = full_ns / **ns as f64;
+            (1.0 / SAME_RATE..=SAME_RATE).contains(&ratio)
+        };
+        let at_rate = gaps.iter().filter(is_at_rate).count();
+        // A shaper passes a burst at once, too, and spaces what follows.
+        let is_shaped = at_rate >= MIN_PAIRS && at_rate * MIN_PART_DIVISOR >= gaps.len();
+        if gaps.len() < MIN_PAIRS {
+            Self::Unknown
+        } else if closer_than(full_ns / AS_FAST) <= HARDLY_ANY {
+            Self::Spaced
+        } else if closer_than(full_ns / FASTER) >= PAIRS && !is_shaped {
+            Self::AsSent
+        } else {
+            Self::Unknown
+        }
+    }
+}
 
 /// True if a link of this rate, octets of payload per second, spaces segments that were sent closer together: that of many of such
 /// pairs. False near the receiver, where nothing shows how they were sent.

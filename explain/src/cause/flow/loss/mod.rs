@@ -7,6 +7,7 @@
 //! | `discarded` | what arrived and was discarded |
 //! | `dispersion` | the link that spaces segments |
 //! | `duplex` | frames of the two directions destroy each other |
+//! | `few` | a window that few losses reduced |
 //! | `held_back` | the path holds everything back, and loses nothing |
 //! | `lost_acks` | the sender repeats what has arrived |
 //! | `messages` | requests and answers that are lost |
@@ -19,6 +20,7 @@ mod black_hole;
 mod discarded;
 mod dispersion;
 mod duplex;
+mod few;
 mod held_back;
 mod lost_acks;
 mod messages;
@@ -29,6 +31,7 @@ mod queue;
 mod tests;
 
 pub(super) use alternative::{alternative, is_rare};
+pub(super) use few::reason_of_window;
 
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
@@ -292,7 +295,8 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
         let queued = rule.evidence.get("bucket_bytes_per_s").copied();
         let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
         let is_harmless = losses.repair() < MIN_COST_ON_FULL_PATH;
-        if rule.cause != Cause::Policed && is_nearly_full && is_harmless {
+        let is_kept_full = is_nearly_full && is_harmless || outlasts_repairs(&rule, &losses);
+        if rule.cause != Cause::Policed && is_kept_full {
             return None;
         }
         // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
@@ -324,6 +328,16 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
     } else {
         random(facts, &losses, &waits, figures)
     })
+}
+
+/// True if a queue in which segments wait is longer than the path: what it holds keeps its link busy behind losses, unless the sender
+/// waits for its timer.
+fn outlasts_repairs(rule: &Rule, losses: &Losses) -> bool {
+    let figure = |name: &str| rule.evidence.get(name).copied().unwrap_or(0.0);
+    rule.cause == Cause::QueueOverflow
+        && figure("delay_by_level") >= queue::MIN_DELAY_SHARE
+        && figure("bucket_segments") > RING_SEGMENTS
+        && losses.timeout < MIN_COST_ON_FULL_PATH
 }
 
 /// True if the path has a long queue, which takes as much of the time as waits for the timer at least: it overflows where it is full, so

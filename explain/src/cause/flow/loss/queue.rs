@@ -1,11 +1,11 @@
 //! Losses that depend on how much passed, or is in flight: a policer, or a queue that is too short.
 
 use super::alternative::exceeds_chance;
-use super::dispersion;
+use super::dispersion::{self, Arrivals};
 use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::repeats::episodes;
+use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
 use linerate_capture::tcp::{FLIGHT_BINS, poisson_at_most};
@@ -48,6 +48,8 @@ const MIN_ADVANTAGE: f64 = 0.03;
 const ADVANTAGE_FACTOR: f64 = 4.0;
 /// The delay of a queue that is longer than this cannot be mistaken for the work of hosts.
 const LONG_QUEUE_NS: f64 = 2e7;
+/// A receiver takes up to so long for a segment, whatever waits before it.
+const HOST_NS: u64 = 400_000;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
 
@@ -71,7 +73,10 @@ pub(super) fn bucket(
         facts.model.to_receiver.samples()
     };
     let bucket = LossBucket::of(&facts.model.view, samples)?;
-    let is_many = bucket.lost >= MANY_LOSSES;
+    let arrivals = Arrivals::of(facts, bucket.bytes_per_s);
+    // Where neither waits nor arrivals show the bucket, many losses by chance look like those of one: each ends the growth of a window.
+    let is_seen = bucket.delay_share.is_some() || arrivals == Arrivals::AsSent;
+    let is_many = bucket.lost >= MANY_LOSSES && is_seen;
     if bucket.separation < MIN_SEPARATION && !(is_many && bucket.separation >= SEPARATION_OF_MANY) {
         return None;
     }
@@ -81,7 +86,10 @@ pub(super) fn bucket(
     figures.insert("bucket_bytes_per_s".to_owned(), bucket.bytes_per_s);
     // Noise makes it negative.
     let delay_share = bucket.delay_share.unwrap_or(0.0).max(0.0);
-    figures.insert("delay_by_level".to_owned(), delay_share);
+    // What a link spaces has waited for it, although no round trip shows how long.
+    if bucket.delay_share.is_some() || arrivals != Arrivals::Spaced {
+        figures.insert("delay_by_level".to_owned(), delay_share);
+    }
     let bucket_segments = (bucket.depth_bytes / facts.full as f64).round();
     figures.insert("bucket_segments".to_owned(), bucket_segments);
     let share = losses.cost();
@@ -107,6 +115,15 @@ pub(super) fn bucket(
     let has_one_rate = bucket.delay_share.is_some()
         && facts.goodput() >= NEARLY_FULL * bucket.bytes_per_s
         && wrong_of_faster >= MIN_ADVANTAGE.max(ADVANTAGE_FACTOR * wrong);
+    // A ring that is emptied sooner than round trips show loses the same segments at any faster rate. Where such a rate does not fit,
+    // what waits in a queue is seen: by its round trips or, near the receiver, by arrivals at the rate of its link.
+    let before_receiver_ns = facts.model.to_receiver.queue_ns(90).unwrap_or(0);
+    let shows_queue = match arrivals {
+        Arrivals::AsSent => before_receiver_ns < HOST_NS,
+        _ => bucket.delay_share.is_some(),
+    };
+    let wrong_of_unseen = 1.0 - bucket.separation_of_unseen;
+    let is_no_queue = shows_queue && wrong_of_unseen >= MIN_ADVANTAGE.max(ADVANTAGE_FACTOR * wrong);
     // Without round trips, that nothing waits is unknown, and a ring loses the same segments.
     let is_unseen = is_ring && bucket.delay_share.is_none() && wait_ns.is_none();
     // What waits in a queue is in flight, so a queue clocks its sender: once it is full, a round trip loses one segment more
@@ -138,10 +155,12 @@ pub(super) fn bucket(
     let is_repeated = episodes(facts) >= MIN_EVENTS_ABOVE
         && bucket.depth_bytes >= (MIN_DEEP_SEGMENTS * facts.full) as f64;
     let shows_rate = !is_unseen && keeps_rate
-        || (!is_ring && is_repeated || has_one_rate) && losses.timeout < MAX_TIMEOUT_SHARE
+        || (!is_ring && is_repeated || has_one_rate || is_no_queue)
+            && losses.timeout < MAX_TIMEOUT_SHARE
         || drops_at_rate;
     // What a queue holds leaves it at the rate of its link; what a policer lets pass keeps the distance at which it was sent.
-    let is_spaced = dispersion::is_of_link(facts, bucket.bytes_per_s);
+    let is_spaced =
+        arrivals == Arrivals::Spaced || dispersion::is_of_link(facts, bucket.bytes_per_s);
     if delay_share < MIN_DELAY_SHARE && wait_share < MIN_WAIT_SHARE && shows_rate && !is_spaced {
         let before = if wait_ns.is_some() {
             "they wait no longer before that than others"
@@ -174,9 +193,11 @@ pub(super) fn bucket(
         return None;
     }
     // On a short path any queue of some segments would do, if the sender never had more in flight.
-    let product = facts.model.base_rtt_ns().unwrap_or(0) as f64 * bucket.bytes_per_s / 1e9;
-    let is_short_path =
-        product < bucket.depth_bytes / 2.0 || delay_share < MIN_DELAY_SHARE && !is_spaced;
+    let least_ns = facts.model.base_rtt_ns();
+    let is_short = least_ns.map_or(arrivals != Arrivals::Spaced, |ns| {
+        ns as f64 * bucket.bytes_per_s / 1e9 < bucket.depth_bytes / 2.0
+    });
+    let is_short_path = is_short || delay_share < MIN_DELAY_SHARE && !is_spaced;
     Some(Rule {
         share,
         cause: if is_short_path {

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod discards;
+mod few;
 mod outages;
 mod queues;
 
@@ -270,7 +271,8 @@ fn ring() -> Option<Rule> {
                 level += 1.0;
             }
         }
-        at_ns += RTT_NS + u64::from(size) * WIRE_NS;
+        // What is in the ring is acknowledged when the receiver has processed it.
+        at_ns += RTT_NS + u64::from(size) * WIRE_NS + (level * 900e3) as u64;
         let arrived = lost.first().copied().unwrap_or(size);
         upload.at(at_ns).ack(first + arrived * MSS);
         if !lost.is_empty() {
