@@ -3,7 +3,7 @@
 use super::thinking::{
     ANSWER_SEGMENTS, MIN_FULL, MIN_TIMES, MOST, NEWS_NS, PERSON_NS, Thinking, sent_ns,
 };
-use crate::cause::flow::cost::union_ns;
+use crate::cause::busy::union_ns;
 use crate::cause::flow::facts::FlowFacts;
 
 /// Times of a server and a client, on the clock of the capture.

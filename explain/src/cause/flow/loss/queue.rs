@@ -5,7 +5,7 @@ use super::dispersion::{self, Arrivals};
 use super::{Losses, MIN_LOSSES, NEARLY_FULL, RING_SEGMENTS, SIGNIFICANCE, losses_each_time};
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::repeats::{episodes, is_spread};
+use crate::cause::flow::repeats::episodes;
 use crate::cause::flow::rule::Rule;
 use linerate_capture::model::{Limit, LossBucket};
 use linerate_capture::tcp::{FLIGHT_BINS, poisson_at_most};
