@@ -25,8 +25,9 @@ pub(super) fn timeouts(all: &[Timeouts], duration_ns: u64) -> Vec<PathFinding> {
 fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
     let backs_off = it.doublings >= MIN_DOUBLINGS && it.longest_run >= MIN_RUN;
     let share = stats::ratio(it.waited_ns as f64, it.duration_ns as f64);
-    let shows_timer = it.waits >= MIN_WAITS && (it.repeated > 0 || backs_off);
-    if !shows_timer || it.waited_ns < MIN_WAITED_NS || share < MIN_SHARE {
+    // Without rows of them, silences that are twice as long as the one before are those of a clock, too.
+    let shown = if backs_off { it.waits } else { it.repeated };
+    if shown < MIN_WAITS || it.waited_ns < MIN_WAITED_NS || share < MIN_SHARE {
         return None;
     }
     let [first, second] = it.ends.map(|(address, _)| address);

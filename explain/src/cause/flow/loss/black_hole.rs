@@ -58,11 +58,11 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         .sent
         .iter()
         .any(|it| it.len > 0 && it.len < full && it.end <= acked);
-    // Or nothing passes any more, whatever its size; a segment that is not full shows none.
+    // Or nothing passes any more, whatever its size; a segment that is not full shows none. Cut captures may lack the MSS.
     let mss = facts.mss();
     let is_opened = facts.connection().handshake().syn_ns.is_some();
     let has_passed =
-        smaller_passed || is_opened && mss.is_some_and(|mss| facts.full + MAX_OPTIONS >= mss);
+        smaller_passed || is_opened && mss.is_none_or(|mss| facts.full + MAX_OPTIONS >= mss);
     let least = if facts.flow.ends[0].0.is_v4() {
         MIN_SEGMENT
     } else {

@@ -74,6 +74,8 @@ const LONG_NS: u64 = 1_000_000_000;
 /// Without a queue, Reno uses three quarters of a path: its window grows from half of what the path holds to all of it,
 /// and is halved again (RFC 5681 section 3.1).
 const NEARLY_FULL: f64 = 0.75;
+/// A path that is always full passes payload at this share of its fastest rate on average.
+const ALWAYS_FULL: f64 = 0.95;
 /// Congestion control that reacts to losses keeps them below this rate on a full path: with 12 segments in flight and more,
 /// the window of RFC 5348 section 3.1.
 const MIN_POLICED_RATE: f64 = 0.01;
@@ -161,6 +163,12 @@ pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let named = named(facts)
         .filter(|rule| !is_loss(rule.cause) || !rule.has_gain || is_slower(facts, rule));
     named.or_else(|| lost_requests(facts))
+}
+
+/// True if payload passes at the fastest rate of the path all the time: what a deep queue holds passes while the sender waits for its timer.
+fn is_always_full(facts: &FlowFacts<'_>) -> bool {
+    let fastest = facts.fastest();
+    fastest.is_some_and(|rate| facts.goodput() >= ALWAYS_FULL * rate)
 }
 
 /// True if the transfer takes longer for what `rule` explains, unless the rate of the path shows that it does not.
@@ -324,7 +332,7 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
             // So few losses have no pattern, and what they cost is that everything behind them comes again.
             || discards && losses.lost < MIN_PATTERN
     {
-        stalls(facts, &losses, &repairs, figures)
+        (!is_always_full(facts)).then(|| stalls(facts, &losses, &repairs, figures))?
     } else {
         random(facts, &losses, &waits, figures)
     })
