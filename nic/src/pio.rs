@@ -5,6 +5,7 @@ use crate::accounts::Offered;
 use crate::device::RxToken;
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
+use crate::queue::Buffer;
 use linerate_regs::RegisterRef;
 
 /// Copies from a register whose octets are in wire order. The loop is unrolled: one load and one
@@ -33,6 +34,24 @@ pub(crate) fn write_words(registers: &impl Registers, to: RegisterRef, words: &[
     }
     for &word in rest {
         registers.write(to, word.to_le());
+    }
+}
+
+/// Buffers of `WORDS` words for the last received frame and the next frame to send.
+#[derive(Default)]
+pub struct FrameBuffers<const WORDS: usize> {
+    pub(crate) rx: Buffer<WORDS>,
+    pub(crate) tx: Buffer<WORDS>,
+}
+
+impl<const WORDS: usize> FrameBuffers<WORDS> {
+    /// Empty buffers.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            rx: Buffer::new(),
+            tx: Buffer::new(),
+        }
     }
 }
 

@@ -100,9 +100,9 @@ fn scenario(linerate: &Path, name: &str, out: &Path) -> std::process::Command {
 fn full_duplex_firmware(log: &Path) -> Result<PathBuf> {
     let board = board::read(board::DEFAULT)?;
     let folder = sh::out("full-duplex-firmware");
-    let get = ["http_get".to_owned()];
+    let programs = ["http_get", "http_both"].map(str::to_owned);
     let choices = [("LINERATE_DUPLEX", "full")];
-    firmware::build_with(&board, &get, &variant(), &choices, &folder, Some(log))?;
+    firmware::build_with(&board, &programs, &variant(), &choices, &folder, Some(log))?;
     Ok(folder)
 }
 
@@ -178,7 +178,7 @@ fn variant() -> [String; 1] {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHECKED, Checked, check_captures};
+    use super::{CHECKED, Checked, FULL_DUPLEX, check_captures};
     use crate::sh;
     use std::path::Path;
 
@@ -227,6 +227,21 @@ mod tests {
             assert!(runs.iter().any(|it| it.get("http_get").is_some()), "{name}");
             assert!(list(&scenario, "expect").len() > 1, "{name}");
         }
+    }
+
+    /// A download alone overlaps no frame of the device.
+    #[test]
+    fn forced_full_duplex_is_checked_with_frames_that_overlap() {
+        let scenario = scenario(FULL_DUPLEX);
+        let runs = list(&scenario, "run");
+        let both = runs.iter().find(|it| it.get("http_both").is_some());
+        let name = both.expect("both directions at once")["name"].as_str();
+        let is_it = |it: &&toml::Value| {
+            it["metric"].as_str() == Some("lost_share.deaf_while_sending")
+                && it["run"].as_str() == name
+        };
+        let bound = list(&scenario, "expect").iter().find(is_it);
+        assert!(bound.expect("a bound")["min"].as_float() > Some(0.0));
     }
 
     /// A capture of one frame to a device: an IPv4 packet with a UDP datagram to port 53.

@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 /// A run of a section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The section: `load`, `simulator`, `captures`, `instructions`.
+    /// The section: `load`, `simulator`, `soft-socs`, `captures`.
     pub section: String,
     /// Day, UTC.
     pub date: String,
@@ -205,6 +205,7 @@ pub fn table(earlier: &[Run]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DOCUMENT;
     use super::*;
 
     fn figure(ours: &[f64], less_is_better: bool) -> Figure {
@@ -252,5 +253,31 @@ mod tests {
         }
         assert!(text.contains("5.80 (20.69)"), "{text}");
         assert_eq!(table(&[]), "");
+    }
+
+    /// Figures of one round, figures of another run, and a table that lost its earlier runs are none to publish.
+    #[test]
+    fn the_document_has_median_and_range_of_five_rounds_and_the_runs_before() {
+        let runs = parse(&fs::read_to_string(file()).expect("there")).expect("runs");
+        let document = fs::read_to_string(sh::root().join(DOCUMENT)).expect("there");
+        for section in ["captures", "load", "simulator", "soft-socs"] {
+            let runs = runs.iter().filter(|it| it.section == section);
+            let runs: Vec<Run> = runs.cloned().collect();
+            let (last, earlier) = runs.split_last().expect("a run");
+            assert!(
+                document.contains(&table(earlier)),
+                "{section}: earlier runs"
+            );
+            for figure in &last.figures {
+                let what = format!("{section}, {}", figure.what);
+                let compared = [&figure.theirs, &figure.limit];
+                let compared = compared.into_iter().filter(|it| !it.is_empty());
+                for rounds in compared.chain([&figure.ours]) {
+                    assert!(rounds.len() >= 5, "{what}: {rounds:?}");
+                    let cell = cell(rounds);
+                    assert!(document.contains(&cell), "{what}: no {cell} in {DOCUMENT}");
+                }
+            }
+        }
     }
 }

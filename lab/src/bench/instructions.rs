@@ -20,8 +20,6 @@ const PROGRAM: &str = "bench_agent";
 const NULL: &str = "null";
 /// Number of runs of each measurement; their results should be equal.
 const RUNS: usize = 5;
-/// The same beside lwIP, for both stacks.
-const LWIP_RUNS: usize = 3;
 /// Targets for the instructions that driver and MAC add to a full received and a full sent frame.
 const RECEIVED: f64 = 400.0;
 const SENT: f64 = 300.0;
@@ -182,7 +180,7 @@ pub fn measure_lwip() -> Result<String> {
         firmware::build_lwip(&[&board], None)?;
         for (program, is_sent) in TRAFFIC.into_iter().filter(|it| it.0 != "frames") {
             let [smoltcp, lwip] = [Setting::Network, Setting::Lwip].map(|setting| {
-                let mut cost = Cost::of(&board, program, is_sent, setting, LWIP_RUNS)?;
+                let mut cost = Cost::of(&board, program, is_sent, setting, RUNS)?;
                 let stack = if setting == Setting::Lwip {
                     "lwIP"
                 } else {
@@ -215,7 +213,7 @@ pub fn measure_lwip() -> Result<String> {
          256; the firmware over smoltcp is one program to the optimiser (link-time optimisation), while lwIP calls the \
          library of `nic/c` through pointers; lwIP checks its assertions; and lwIP acknowledges every second segment. The \
          functions of `nic/c` and `agent/c/lwip` that connect lwIP count for the stack, as the adapters of smoltcp do. Each figure \
-         is the median of {LWIP_RUNS} runs; the spread is from the least to the most.\n\n\
+         is the median of {RUNS} runs; the spread is from the least to the most.\n\n\
          {costs}\n\
          Of TCP, the instructions of the stack with lwIP are {least:.2} to {most:.2} times those with smoltcp. Rows of UDP are no \
          comparison of the stacks where the processor is faster than the link: rounds of the main loop that find nothing \

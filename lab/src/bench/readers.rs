@@ -1,5 +1,6 @@
 //! Cost of a message for the readers of a link in Rust and in Python.
 
+use super::history::{cell, spread};
 use anyhow::{Context, Result, ensure};
 use linerate_link::{Channel, Config, Instant, Link};
 use std::fmt::Write as _;
@@ -16,8 +17,8 @@ const SIZES: [usize; 4] = [32, 64, 256, 512];
 const TOGETHER: usize = 8;
 /// Messages of a measurement in Rust and in Python.
 const MESSAGES: [u32; 2] = [1_000_000, 50_000];
-/// Measurements of each, of which the fastest counts.
-const REPEATED: usize = 3;
+/// Measurements of each: their median counts.
+const REPEATED: usize = 5;
 
 /// Measures; returns the section of the document.
 pub fn measure() -> Result<String> {
@@ -25,26 +26,23 @@ pub fn measure() -> Result<String> {
         "| octets of a message | Rust, µs | Python, µs | ratio | Python's limit, Mbit/s |\n|---:|---:|---:|---:|---:|\n",
     );
     for octets in SIZES {
-        let fastest = |times: [Result<f64>; REPEATED]| -> Result<f64> {
-            let times: Vec<f64> = times.into_iter().collect::<Result<_>>()?;
-            Ok(times.into_iter().fold(f64::INFINITY, f64::min))
-        };
-        let rust = fastest([(); REPEATED].map(|()| Ok(in_rust(octets))))?;
-        let python = fastest([(); REPEATED].map(|()| in_python(octets)))?;
-        let limit = octets as f64 * 8e3 / python;
+        let rust: Vec<f64> = (0..REPEATED).map(|_| in_rust(octets) / 1e3).collect();
+        let python = (0..REPEATED).map(|_| Ok(in_python(octets)? / 1e3));
+        let python: Vec<f64> = python.collect::<Result<_>>()?;
+        let median = |times: &[f64]| spread(times).map_or(f64::NAN, |[median, ..]| median);
+        let ratio = median(&python) / median(&rust);
+        let limit = octets as f64 * 8.0 / median(&python);
+        let (rust, python) = (cell(&rust), cell(&python));
         writeln!(
             table,
-            "| {octets} | {:.2} | {:.1} | {:.0} | {limit:.1} |",
-            rust / 1e3,
-            python / 1e3,
-            python / rust,
+            "| {octets} | {rust} | {python} | {ratio:.0} | {limit:.1} |"
         )?;
     }
     print!("{table}");
     Ok(format!(
         "{TITLE}\n\
-         Time of a processor for one message (`cargo xtask bench --readers`; the fastest of {REPEATED} runs): octets to \
-         messages, with the acknowledgments, eight messages together, without the port. The Python reader is \
+         Time of a processor for one message (`cargo xtask bench --readers`; median, minimum and maximum of {REPEATED} \
+         runs): octets to messages, with the acknowledgments, eight messages together, without the port. The Python reader is \
          `link/python/linerate_link.py`, pure Python. Its limit is the rate at which one core does nothing else.\n\n{table}"
     ))
 }

@@ -48,16 +48,17 @@ fn from_ram(harts: &Harts) -> Figure {
     }
 }
 
-/// The section on soft `SoCs`, and its figures.
-fn soft_soc_of(harts: &Harts) -> Result<(String, Vec<Figure>)> {
+/// Records the figures of soft `SoCs`; returns their section.
+fn soft_socs_of(harts: &Harts) -> Result<String> {
     let tables: Vec<&str> = harts.iter().map(|(_, table)| table.as_str()).collect();
     let figures = soft_soc::figures(&tables)?;
-    Ok((soft_soc::section(&figures, &from_ram(harts))?, figures))
+    let earlier = history::record("soft-socs", "", figures.clone())?;
+    soft_soc::section(&figures, &from_ram(harts), &earlier)
 }
 
 /// Measures soft `SoCs` only; returns their section.
 pub fn soft_socs() -> Result<String> {
-    Ok(soft_soc_of(&harts(&kernels()?)?)?.0)
+    soft_socs_of(&harts(&kernels()?)?)
 }
 
 /// Measures the simulator's speed; returns the start of the document, and the section on soft `SoCs`.
@@ -94,15 +95,13 @@ pub fn speed() -> Result<(String, String)> {
         figure("simulated instructions from flash", "million/s", of(1)),
         figure("saturated receive", "virtual s per s", speeds),
     ];
-    let (section, of_soft_soc) = soft_soc_of(&harts)?;
-    let all = figures.iter().cloned().chain(of_soft_soc).collect();
-    let earlier = history::record("simulator", "", all)?;
+    let earlier = history::record("simulator", "", figures.to_vec())?;
     let median = receive
         .into_iter()
         .nth(RUNS / 2)
         .context("no run succeeded")?;
     let start = document(&harts[RUNS / 2].1, &figures, &median, &earlier)?;
-    Ok((start, section))
+    Ok((start, soft_socs_of(&harts)?))
 }
 
 /// Builds the flat image of the kernels.

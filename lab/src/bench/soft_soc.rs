@@ -1,6 +1,6 @@
 //! Speed of a hart behind caches, buses and DDR, from the table of the simulator's example `hart`.
 
-use super::history::{Figure, cell};
+use super::history::{self, Figure, Run, cell};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use xtask::tools;
@@ -51,11 +51,11 @@ pub fn figures(tables: &[&str]) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The section; `from_ram` is the ESP32-C6's figure of the same runs.
+/// The section; `from_ram` is the ESP32-C6's figure of the same runs, `earlier` are the runs before.
 ///
 /// # Errors
 /// None that is known: the text is in memory.
-pub fn section(figures: &[Figure], from_ram: &Figure) -> Result<String> {
+pub fn section(figures: &[Figure], from_ram: &Figure, earlier: &[Run]) -> Result<String> {
     let mut text = format!(
         "{TITLE}\nSimulated instructions per second of a hart behind caches, buses and DDR \
          (`boards/rv32-soft-soc/system.toml`), beside the ESP32-C6's of the same runs, `cargo xtask bench \
@@ -74,12 +74,13 @@ pub fn section(figures: &[Figure], from_ram: &Figure) -> Result<String> {
             cell(&figure.ours)
         )?;
     }
-    writeln!(
+    write!(
         text,
         "| all, ESP32-C6 from RAM | {} | | |\n\n\
          `memcpy` waits for memory every few instructions: each wait passes through caches, buses and the DDR \
-         controller.",
-        cell(&from_ram.ours)
+         controller.\n{}",
+        cell(&from_ram.ours),
+        history::table(earlier)
     )?;
     Ok(text)
 }
@@ -100,7 +101,7 @@ mod tests {
         assert!(mips("soft SoC: memcpy  caches and DDR   43 MIPS").is_err());
         let figures = figures(&[TABLE, TABLE]).expect("figures");
         assert_eq!(figures[1].ours, [142.0, 142.0]);
-        let text = section(&figures, &figures[0]).expect("text");
+        let text = section(&figures, &figures[0], &[]).expect("text");
         assert!(
             text.contains("| CRC-32, 8 KiB of tables, RV32 soft SoC | 151 (151 to 151) |"),
             "{text}"

@@ -28,22 +28,7 @@ const WORDS: usize = words_of(MAX_TAGGED_LEN);
 const MIN_WORDS_TO_SKIP: usize = 4;
 
 /// Buffers for the last received frame and the next frame to send.
-#[derive(Default)]
-pub struct FrameBuffers {
-    rx: Buffer<WORDS>,
-    tx: Buffer<WORDS>,
-}
-
-impl FrameBuffers {
-    /// Empty buffers.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            rx: Buffer::new(),
-            tx: Buffer::new(),
-        }
-    }
-}
+pub type FrameBuffers = pio::FrameBuffers<WORDS>;
 
 /// A chip of the LAN9118 family.
 pub struct Lan9118<R> {

@@ -46,22 +46,7 @@ mod state {
 }
 
 /// Buffers for the last received frame and the next frame to send.
-#[derive(Default)]
-pub struct FrameBuffers {
-    rx: Buffer<WORDS>,
-    tx: Buffer<WORDS>,
-}
-
-impl FrameBuffers {
-    /// Empty buffers.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            rx: Buffer::new(),
-            tx: Buffer::new(),
-        }
-    }
-}
+pub type FrameBuffers = pio::FrameBuffers<WORDS>;
 
 /// A page of the transmitter.
 #[derive(Debug)]

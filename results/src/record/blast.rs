@@ -15,8 +15,8 @@ pub struct Blast {
     pub metrics: BlastMetrics,
     /// Limits of the measurement.
     pub limits: BlastLimits,
-    /// Fate of each frame; left out, because a sender does not observe it.
-    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    /// Not in the file: a sender does not observe the fate of its frames.
+    #[serde(skip)]
     pub ledger: Ledger,
     /// The interface while frames were sent: its link and its counters, which include the frames of other programs.
     #[serde(default, skip_serializing_if = "Observation::is_empty")]

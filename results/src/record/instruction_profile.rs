@@ -20,8 +20,8 @@ pub struct InstructionProfile {
     pub params: InstructionProfileParams,
     /// Results.
     pub metrics: InstructionProfileMetrics,
-    /// The fate of each frame; left out, because the board's own counters give the frames.
-    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    /// Not in the file: the board's own counters give the frames.
+    #[serde(skip)]
     pub ledger: Ledger,
 }
 

@@ -19,7 +19,9 @@ pub struct Ledger {
     pub delivered_frames: u64,
     /// Frames lost, by cause (`ether::ledger::DropCause`), zeros left out.
     pub lost_frames: BTreeMap<String, u64>,
-    /// The device's own counters (`ether::ledger::Counter`) over the measurement, zeros left out.
+    /// The device's own counters (`ether::ledger::Counter`) over the measurement, zeros left out; left out if the
+    /// firmware keeps none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -145,6 +147,17 @@ mod tests {
         assert!((ledger.loss_rate() - 0.3).abs() < 1e-12);
         ledger.delivered_frames = 72;
         assert_eq!(ledger.missing_frames(), -1);
+    }
+
+    #[test]
+    fn a_ledger_without_counters_has_no_empty_field_for_them() {
+        let mut ledger = Ledger::default();
+        ledger.count(None);
+        let text = serde_json::to_string(&ledger).expect("JSON");
+        let expected = r#"{"sent_frames":1,"delivered_frames":1,"lost_frames":{}}"#;
+        assert_eq!(text, expected);
+        let read: Ledger = serde_json::from_str(&text).expect("readable");
+        assert_eq!(read, ledger);
     }
 
     #[test]

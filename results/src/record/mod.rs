@@ -137,7 +137,7 @@ pub struct Run {
 /// Frames of a run of a firmware: their fates, and the counts that do not depend on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedFrames {
-    /// Sum of the ledgers of the run's results, without counters.
+    /// Sum of the ledgers of the run's results, without counters: those of the whole run are in `device`.
     pub ledger: Ledger,
     /// Independent counts.
     #[serde(flatten)]

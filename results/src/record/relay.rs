@@ -13,8 +13,8 @@ pub struct Relay {
     pub params: RelayParams,
     /// Results.
     pub metrics: RelayMetrics,
-    /// Left out: the fates of the frames are in the metrics, by direction.
-    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    /// Not in the file: the fates of the frames are in the metrics, by direction.
+    #[serde(skip)]
     pub ledger: Ledger,
 }
 

@@ -131,15 +131,15 @@ pub enum Event {
     },
 }
 
-/// Reason that [`Board::run`] returned.
+/// Reason that a board's `run` returned; `F` describes an exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub enum Stop<F = Box<FaultReport>> {
     /// The requested time is reached.
     Reached,
     /// The program waits for an interrupt that nothing can raise.
     Asleep,
     /// An exception that the program cannot handle.
-    Fault(Box<FaultReport>),
+    Fault(F),
 }
 
 /// A powered board with its cable plugged in.

@@ -15,17 +15,6 @@ use crate::time::{Instant, Span};
 use crate::trace::TraceHash;
 use crate::wire::{self, FrameLink, FrameLinkConfig};
 
-/// Reason that [`SoftBoard::run`] returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SoftStop {
-    /// The requested time is reached.
-    Reached,
-    /// The program waits for an interrupt that nothing can raise.
-    Asleep,
-    /// An exception that the program cannot handle.
-    Fault(Fault),
-}
-
 /// Reason that a board cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SoftError {
@@ -127,7 +116,7 @@ impl SoftBoard {
     }
 
     /// Runs the program until `until`, at most one instruction longer.
-    pub fn run(&mut self, until: Instant) -> SoftStop {
+    pub fn run(&mut self, until: Instant) -> super::Stop<Fault> {
         loop {
             let limit = until.min(self.link.deadline());
             let stop = if limit > self.soc.now() {
@@ -137,21 +126,21 @@ impl SoftBoard {
             };
             let stopped = match stop {
                 Stop::Deadline | Stop::Sent => None,
-                Stop::Asleep if self.link.deadline() == Instant::NEVER => Some(SoftStop::Asleep),
+                Stop::Asleep if self.link.deadline() == Instant::NEVER => Some(super::Stop::Asleep),
                 Stop::Asleep => {
                     self.soc.sleep_until(limit);
                     None
                 }
-                Stop::Fault(fault) => Some(SoftStop::Fault(fault)),
+                Stop::Fault(fault) => Some(super::Stop::Fault(fault)),
             };
             let now = self.soc.now();
             self.exchange(now);
             self.collect();
             if stopped.is_some() {
-                return stopped.unwrap_or(SoftStop::Asleep);
+                return stopped.unwrap_or(super::Stop::Asleep);
             }
             if now >= until {
-                return SoftStop::Reached;
+                return super::Stop::Reached;
             }
         }
     }

@@ -22,6 +22,7 @@ mod jtag_uart;
 mod lan91c111;
 mod lp_timer;
 mod lp_wdt;
+mod mdio;
 mod pcr;
 mod phy;
 mod plic;

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use linerate_sim::board::SoftBoard;
-use linerate_sim::board::soft_soc::{Executed, SoftStop};
+use linerate_sim::board::Stop;
+use linerate_sim::board::soft_soc::Executed;
 use linerate_sim::chip::soft_soc::file;
 use linerate_sim::peer::host::{Config, Host};
 use linerate_sim::time::Instant;
@@ -67,7 +68,7 @@ fn board(program: &[u32]) -> SoftBoard {
 
 /// Runs the program for a millisecond; returns what it left.
 fn result(mut board: SoftBoard) -> (String, Instant, u64, u64) {
-    assert_eq!(board.run(Instant::from_ns(1_000_000)), SoftStop::Reached);
+    assert_eq!(board.run(Instant::from_ns(1_000_000)), Stop::Reached);
     let hart = board.soc().hart();
     let (cycles, instructions) = (hart.cycle(), hart.instret());
     let hash = board.trace_hash().to_string();

@@ -249,10 +249,11 @@ fn dependencies_on(registry: &Registry, additions: &[String]) -> Vec<(String, St
 }
 
 /// Parts of device models, which are no models.
-const DEVICE_PARTS: [&str; 7] = [
+const DEVICE_PARTS: [&str; 8] = [
     "sim/src/device/mod.rs",
     "sim/src/device/clock.rs",
     "sim/src/device/interrupts.rs",
+    "sim/src/device/mdio.rs",
     "sim/src/device/phy.rs",
     "sim/src/device/port.rs",
     "sim/src/device/usb_host.rs",

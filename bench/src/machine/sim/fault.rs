@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use linerate_sim::board::Stop;
 use linerate_sim::chip::esp32c6::FaultReport;
 
 use crate::machine::MachineError;
@@ -30,6 +31,23 @@ pub fn error(report: &FaultReport) -> MachineError {
 /// The firmware that cannot be run, and why.
 pub fn unusable(what: impl Display) -> MachineError {
     MachineError::Firmware(format!("the firmware cannot be run: {what}"))
+}
+
+/// The end of a step at `stop`. A program that falls asleep ends only the next step with an error, because its output
+/// before may complete the run.
+pub fn after<F>(
+    stop: Stop<F>,
+    is_asleep: &mut bool,
+    error: impl FnOnce(F) -> MachineError,
+) -> Result<(), MachineError> {
+    match stop {
+        Stop::Reached => Ok(()),
+        Stop::Asleep => {
+            *is_asleep = true;
+            Ok(())
+        }
+        Stop::Fault(fault) => Err(error(fault)),
+    }
 }
 
 /// The program fell asleep before `at_ns`.

@@ -18,7 +18,7 @@ use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
 use linerate_results::record::{CaptureCounts, Duplex, Edges, FrameCounts, UnheardCounts};
-use linerate_sim::board::{self as simulated, Pins, Stop};
+use linerate_sim::board::{self as simulated, Pins};
 use linerate_sim::chip::{TimingTable, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::host::program::Programs;
@@ -27,7 +27,7 @@ use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::events::Events;
-use self::fault::{asleep, error as fault, unusable};
+use self::fault::{after, asleep, error as fault, unusable};
 use crate::board::Board;
 
 use super::{Event, Identity, Machine, MachineConfig, MachineError, RunArtifacts, StationTraffic};
@@ -240,16 +240,7 @@ impl Machine for Sim {
         }
         let stop = self.board.run(Instant::from_ns(until_ns));
         self.drain(sink);
-        match stop {
-            Stop::Reached => Ok(()),
-            Stop::Asleep => {
-                // Its output before it fell asleep may complete the run; only the next call is an
-                // error.
-                self.asleep = true;
-                Ok(())
-            }
-            Stop::Fault(report) => Err(fault(&report)),
-        }
+        after(stop, &mut self.asleep, |report| fault(&report))
     }
 
     fn busy(&mut self) -> Vec<BusyPeriod> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use linerate_ether::ledger::Counter;
 use linerate_results::record::{Duplex, SourceKind, TimingEntry};
-use linerate_sim::board::{SoftBoard, soft_soc::SoftStop};
+use linerate_sim::board::SoftBoard;
 use linerate_sim::chip::soft_soc::file::{self, Description};
 use linerate_sim::peer::Peer;
 use linerate_sim::peer::host::program::Programs;
@@ -13,7 +13,7 @@ use linerate_sim::time::Instant;
 use linerate_sim::wire::FrameLinkConfig;
 
 use super::events::Events;
-use super::fault::{asleep, unusable};
+use super::fault::{after, asleep, unusable};
 use crate::board::{self, Board};
 use crate::machine::{
     Environment, Event, Identity, LinkPartnerStatus, Machine, MachineConfig, MachineError,
@@ -141,19 +141,11 @@ impl Machine for Soft {
         }
         let stop = self.board.run(Instant::from_ns(until_ns));
         self.drain(sink);
-        match stop {
-            SoftStop::Reached => Ok(()),
-            SoftStop::Asleep => {
-                // Its output before it fell asleep may complete the run; only the next call is an
-                // error.
-                self.asleep = true;
-                Ok(())
-            }
-            SoftStop::Fault(fault) => Err(MachineError::Fault {
-                at_ns: self.now_ns(),
-                what: fault.to_string(),
-            }),
-        }
+        let at_ns = self.now_ns();
+        after(stop, &mut self.asleep, |fault| MachineError::Fault {
+            at_ns,
+            what: fault.to_string(),
+        })
     }
 
     fn position(&self) -> Option<String> {

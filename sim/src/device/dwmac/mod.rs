@@ -4,7 +4,7 @@
 //! - `descriptor`: descriptors, normal and enhanced, in rings and chains.
 //! - `receive`: the receive FIFO and the DMA that drains it.
 //! - `transmit`: descriptors to send, the transmit FIFO, PAUSE frames, the line.
-//! - `checksum`: the checksum engine. `counters`: the management counters. `mdio`: MDIO and the PHY.
+//! - `checksum`: the checksum engine. `counters`: the management counters.
 //!
 //! Master port 0 serves both directions, one transfer after the other. Output 0 interrupts.
 //!
@@ -27,7 +27,6 @@
 mod checksum;
 mod counters;
 mod descriptor;
-mod mdio;
 mod parameters;
 mod receive;
 mod receive_dma;
@@ -43,11 +42,12 @@ pub use parameters::Parameters;
 
 use std::collections::VecDeque;
 
+use super::mdio::Mdio;
+use super::phy::Phy;
 use super::port::{Line, LineFrame, LinkMode, Partner};
 use super::{Device, Transfer};
 use crate::time::Instant;
 use counters::Counters;
-use mdio::Mdio;
 use receive::Receiver;
 use transmit::Transmitter;
 
@@ -135,7 +135,7 @@ impl Dwmac {
             coming: Vec::new(),
             counters: Counters::new(),
             missed: [0; 2],
-            mdio: Mdio::new(&parameters),
+            mdio: Mdio::new(parameters.phy, Phy::new(false, parameters.negotiation)),
             receiver: Receiver::default(),
             transmitter: Transmitter::default(),
             bus_free: Instant::ZERO,

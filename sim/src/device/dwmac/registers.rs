@@ -1,6 +1,7 @@
 //! Accesses of the program to the registers (RM0090 section 33.8).
 
 use super::{DMA, Dwmac, WORDS, counters, field, regs};
+use crate::device::mdio;
 use crate::time::Instant;
 use linerate_regs::{Bits, RegisterRef};
 
@@ -10,6 +11,8 @@ const VERSION: u32 = 0x1035;
 const EVENTS: u32 = 0x1_ffff;
 const NORMAL: u32 = 0x4045;
 const ABNORMAL: u32 = 0x27ba;
+/// Bus cycles in a period of MDC, by `MACMIIAR.CR`.
+const MDC_DIVISORS: [u64; 6] = [42, 62, 16, 26, 102, 124];
 
 impl Dwmac {
     /// The offset in the order of the map, MAC first.
@@ -137,8 +140,7 @@ impl Dwmac {
         } else if is(regs::MACMIIAR) {
             self.set_register(at, value);
             if regs::MACMIIAR::MB.is_set(value) {
-                let data = self.register(regs::MACMIIDR.offset) as u16;
-                self.mdio.start(value, data, self.bus_hertz, now);
+                self.start_mdio(value, now);
             }
         } else if is(regs::MACFCR) {
             let asked = regs::MACFCR::FCB.is_set(value);
@@ -170,6 +172,23 @@ impl Dwmac {
             self.receiver.is_running = false;
             self.raise(regs::DMASR::RPSS.mask());
         }
+    }
+
+    /// Starts the transfer that MACMIIAR and MACMIIDR describe.
+    fn start_mdio(&mut self, address: u32, now: Instant) {
+        let operation = if regs::MACMIIAR::MW.is_set(address) {
+            mdio::Operation::Write(self.register(regs::MACMIIDR.offset) as u16)
+        } else {
+            mdio::Operation::Read
+        };
+        let frame = mdio::Frame {
+            phy: regs::MACMIIAR::PA.get(address),
+            register: regs::MACMIIAR::MR.get(address),
+            operation,
+        };
+        let clock = regs::MACMIIAR::CR.get(address) as usize;
+        let divisor = MDC_DIVISORS.get(clock).copied().unwrap_or(124);
+        self.mdio.start(frame, divisor, self.bus_hertz, now);
     }
 
     fn start_dma(&mut self, now: Instant) {

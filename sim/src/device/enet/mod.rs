@@ -5,7 +5,7 @@
 //! - `transmit`: descriptors to send, checksum insertion, pause frames, the line.
 //! - `checksum`: the accelerators.
 //! - `engine`: the rates of both DMA paths and their arbiter (erratum ERR004512).
-//! - `counters`: the MIB counters. `mdio`: MDIO and the PHY.
+//! - `counters`: the MIB counters.
 //!
 //! Master port 0 receives (writes frames), port 1 sends (reads them). Output 0 interrupts.
 //!
@@ -29,7 +29,6 @@
 mod checksum;
 mod counters;
 mod engine;
-mod mdio;
 mod parameters;
 mod receive;
 #[cfg(test)]
@@ -40,12 +39,13 @@ pub use parameters::Parameters;
 
 use std::collections::VecDeque;
 
+use super::mdio::{self, Mdio};
+use super::phy::Phy;
 use super::port::{Line, LineFrame, LinkMode, Partner};
 use super::{Device, Transfer};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use counters::Counters;
 use engine::Engine;
-use mdio::Mdio;
 use receive::Receiver;
 use transmit::Transmitter;
 
@@ -112,7 +112,8 @@ impl Enet {
             coming: Vec::new(),
             counters: Counters::new(parameters.counter_bits),
             engine: Engine::new(&parameters),
-            mdio: Mdio::new(parameters.phy),
+            // Negotiation takes no time.
+            mdio: Mdio::new(parameters.phy, Phy::new(true, Span::ZERO)),
             receiver: Receiver::default(),
             transmitter: Transmitter::default(),
             sent: VecDeque::new(),
@@ -259,6 +260,19 @@ impl Enet {
     }
 }
 
+/// The frame that MMFR describes.
+fn mdio_frame(value: u32) -> mdio::Frame {
+    mdio::Frame {
+        phy: regs::MMFR::PA.get(value),
+        register: regs::MMFR::RA.get(value),
+        operation: match regs::MMFR::OP.get(value) {
+            regs::MMFR::OP::READ => mdio::Operation::Read,
+            regs::MMFR::OP::WRITE => mdio::Operation::Write(regs::MMFR::DATA.get(value) as u16),
+            _ => mdio::Operation::Unknown,
+        },
+    }
+}
+
 impl Device for Enet {
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
         self.advance(now);
@@ -305,7 +319,9 @@ impl Device for Enet {
             self.set_register(offset, value);
             let speed = field!(self, MSCR, MII_SPEED);
             if speed != 0 {
-                self.mdio.start(value, speed, self.bus_hertz, now);
+                let divisor = 2 * u64::from(speed + 1);
+                self.mdio
+                    .start(mdio_frame(value), divisor, self.bus_hertz, now);
             }
         } else if is(regs::MIBC) {
             self.set_register(offset, value & regs::MIBC::MIB_DIS.mask());
