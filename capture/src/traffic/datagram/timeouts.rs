@@ -28,12 +28,12 @@ struct Sender {
     /// Silences in a row that were each twice as long as the one before.
     run: u64,
     /// Silences that it ended since the other end sent something: nobody waits behind the end of a dialogue.
-    open: Waits,
+    open: Ended,
 }
 
 /// Silences that a timer ended.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waits {
+struct Ended {
     waits: u64,
     repeated: u64,
     doublings: u64,
@@ -44,7 +44,7 @@ struct Waits {
     last_packet: u64,
 }
 
-impl Waits {
+impl Ended {
     /// With later ones.
     fn and(self, later: Self) -> Self {
         let first_packet = if self.waits > 0 {
@@ -85,7 +85,7 @@ impl Sender {
         };
         (self.wait_ns, self.since) = (wait_ns, 0);
         if is_repeated || is_twice {
-            self.open = self.open.and(Waits {
+            self.open = self.open.and(Ended {
                 waits: 1 + u64::from(first_ns > 0),
                 repeated: u64::from(is_repeated),
                 doublings: u64::from(is_twice),
@@ -110,7 +110,7 @@ impl Sender {
 pub(super) struct Timers {
     senders: [Sender; 2],
     last: Option<(usize, Stamp)>,
-    ended: Waits,
+    ended: Ended,
 }
 
 /// The timeouts in a dialogue.
