@@ -112,8 +112,8 @@ impl Transfer {
             own.delays.add(own.last_delay_ns);
         }
         let compared = &octets[..octets.len().min(COMPARED)];
-        self.timers
-            .record(side, (hash(compared) ^ u64::from(length)) as u32, at);
+        let hash = (hash(compared) ^ u64::from(length)) as u32;
+        self.timers.record(side, length, hash, at);
         self.datagrams += 1;
         self.last_side = side;
         self.end_ns = self.end_ns.max(at.time_ns);

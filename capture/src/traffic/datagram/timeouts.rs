@@ -14,6 +14,9 @@ const MIN_REPEAT_NS: u64 = 500_000_000;
 /// Whoever repeats a request waits no longer (the first interval of TFTP, SIP, `CoAP`, RADIUS: 0.5 to 5 s; programs: 10 s); what comes again
 /// later is sent again on purpose.
 const MAX_WAIT_NS: u64 = 15_000_000_000;
+/// A host that keeps a connection open sends less, at intervals that double, too, and is answered each time (QUIC: PING, RFC 9000 section
+/// 10.1.2).
+const MIN_DATA: u32 = 200;
 /// Datagrams that a host sends between two timeouts in a row at most: the probes, and acknowledgments.
 const MAX_BETWEEN: u64 = 8;
 
@@ -71,10 +74,11 @@ impl Sender {
         self.recent[..kept].contains(&hash)
     }
 
-    /// Ends a silence of `wait_ns`.
-    fn wait(&mut self, wait_ns: u64, is_repeated: bool, number: u64) {
+    /// Ends a silence of `wait_ns`, in which it may have waited for a timer.
+    fn wait(&mut self, wait_ns: u64, may_wait: bool, is_repeated: bool, number: u64) {
         let twice_ns = self.wait_ns * 2;
-        let is_twice = self.since <= MAX_BETWEEN
+        let is_twice = may_wait
+            && self.since <= MAX_BETWEEN
             && (twice_ns - twice_ns / 8..=twice_ns + twice_ns / 8).contains(&wait_ns);
         self.run = if is_twice { self.run + 1 } else { 0 };
         // The first of a row shows as one only by the second.
@@ -139,8 +143,8 @@ pub struct Timeouts {
 }
 
 impl Timers {
-    /// Records a datagram of one side.
-    pub(super) fn record(&mut self, side: usize, hash: u32, at: Stamp) {
+    /// Records a datagram of one side, with `length` octets of payload.
+    pub(super) fn record(&mut self, side: usize, length: u32, hash: u32, at: Stamp) {
         let last = self.last.replace((side, at));
         let answered = std::mem::take(&mut self.senders[1 - side].open);
         self.ended = self.ended.and(answered);
@@ -151,7 +155,9 @@ impl Timers {
                 let is_repeated = last_side == side
                     && (MIN_REPEAT_NS..=MAX_WAIT_NS).contains(&wait_ns)
                     && sender.has_sent(hash);
-                sender.wait(wait_ns, is_repeated, at.number);
+                // Its last datagram was not answered, or its next one was lost before the capture.
+                let may_wait = last_side == side || length >= MIN_DATA;
+                sender.wait(wait_ns, may_wait, is_repeated, at.number);
             }
         }
         self.senders[side].keep(hash);

@@ -47,8 +47,8 @@ fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
             cause: Cause::RetransmissionStalls,
             confidence: 0.75,
             summary: format!(
-                "The datagrams between {first} and {second} (ports {} and {}) stop {} until a timer of one of them runs out, for {} \
-                 at most: {shows}. These waits take {}, {} of the dialogue's time.",
+                "The datagrams between {first} port {} and {second} port {} stop {} until a timer of one of them runs out, for {} at \
+                 most: {shows}. These waits take {}, {} of the dialogue's time.",
                 it.ends[0].1,
                 it.ends[1].1,
                 format::times(it.waits),
@@ -61,6 +61,7 @@ fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
                 ("repeated_datagrams", it.repeated as f64),
                 ("doubled_waits", it.doublings as f64),
                 ("waited_ns", it.waited_ns as f64),
+                ("waited_share", share.min(1.0)),
                 ("longest_ns", it.longest_ns as f64),
                 ("dialogue_ns", it.duration_ns as f64),
                 ("first_packet", it.first_packet as f64),

@@ -64,3 +64,34 @@ fn polls_that_are_answered_are_no_repetitions() {
     }
     assert_eq!(capture.causes(), []);
 }
+
+#[test]
+fn a_connection_that_is_kept_open_at_intervals_that_double_waits_for_nothing() {
+    let mut capture = Capture::default();
+    let (mut now_ns, mut number) = (0, 0_u16);
+    for _ in 0..6 {
+        for wait_ms in [200, 200, 400, 800, 1_600] {
+            now_ns += wait_ms * MS;
+            number += 1;
+            capture.udp(now_ns, ENDS, &number.to_be_bytes());
+            capture.udp(now_ns + 30 * MS, BACK, &number.to_be_bytes());
+        }
+    }
+    assert_eq!(capture.causes(), []);
+}
+
+#[test]
+fn a_clock_whose_messages_sometimes_come_again_is_no_timer() {
+    let mut capture = Capture::default();
+    let mut now_ns = 0;
+    for round in 0..20_u16 {
+        now_ns += 5_000 * MS;
+        capture.udp(now_ns, ENDS, &round.to_be_bytes());
+        now_ns += 10_000 * MS;
+        // Three are the same as the one before.
+        let next = if round % 8 == 0 { round } else { round + 100 };
+        capture.udp(now_ns, ENDS, &next.to_be_bytes());
+        capture.udp(now_ns + MS, BACK, &round.to_be_bytes());
+    }
+    assert_eq!(capture.causes(), []);
+}

@@ -7,12 +7,15 @@ use linerate_capture::tcp::End;
 
 #[test]
 fn full_segments_that_are_never_acknowledged_are_a_black_hole_from_the_first_on() {
-    let mut upload = upload(MS / 50, 10 * MS, 60_000);
-    upload.at(20 * MS).send(10, MSS, 10_000);
-    for at_ms in [250, 700, 1_550, 3_300] {
-        upload.at(at_ms * MS).segment(1, MSS);
+    // A capture of headers may lack the options of the SYNs.
+    let cut = Script::open_with(End::First, [10 * MS, MS / 50], 60_000, &[]);
+    for mut upload in [upload(MS / 50, 10 * MS, 60_000), cut] {
+        upload.at(20 * MS).send(10, MSS, 10_000);
+        for at_ms in [250, 700, 1_550, 3_300] {
+            upload.at(at_ms * MS).segment(1, MSS);
+        }
+        assert_eq!(causes(upload), [Cause::MtuBlackHole]);
     }
-    assert_eq!(causes(upload), [Cause::MtuBlackHole]);
 }
 
 #[test]
