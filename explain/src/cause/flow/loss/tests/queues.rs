@@ -380,3 +380,24 @@ fn a_path_that_is_full_between_stops_loses_nothing_by_a_smaller_window() {
     assert!(!even_arrivals(0, 1_200 * US), "no stops");
     assert!(!even_arrivals(3, 20 * MS), "flights");
 }
+
+/// True if a path is always full on which segments arrive every 16 ms, and those that were lost last, behind a stop.
+fn is_full_until_repaired(stop_ns: u64) -> bool {
+    let mut download = download();
+    let mut at_ns = 10 * MS;
+    let is_lost = |number: &u32| *number >= 300 && number.is_multiple_of(2);
+    let numbers = (0..415).filter(|it| !is_lost(it));
+    for number in numbers.chain((0..415).filter(is_lost)) {
+        at_ns += 16 * MS + if number == 300 { stop_ns } else { 0 };
+        download.at(at_ns).segment(1 + number * MSS, MSS);
+        download.after(10 * US).ack(1 + number.min(300) * MSS);
+    }
+    download.ack_all();
+    is_always_full(&FlowFacts::of(&download.flow()).expect("payload"))
+}
+
+#[test]
+fn a_path_that_stops_before_lost_segments_come_again_is_not_always_full() {
+    assert!(is_full_until_repaired(0));
+    assert!(!is_full_until_repaired(2_000 * MS));
+}
