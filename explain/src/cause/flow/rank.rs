@@ -3,8 +3,9 @@
 use super::combined;
 use super::rule::is_limit;
 use crate::cause::scored::PathFinding;
+use linerate_results::record::Cause;
 
-/// Most of the time of a host.
+/// Most of the time of a host, or of the packets.
 const MOST: f64 = 0.5;
 
 /// Largest share of the time first; the limit of a healthy transfer is no fault and comes behind those between the same hosts.
@@ -33,8 +34,14 @@ fn hosts(found: &PathFinding) -> Vec<String> {
     both.into_iter().flatten().cloned().collect()
 }
 
-/// Share of the time that would be saved, or else that the cause explains.
+/// Share of the time that would be saved, or else that the cause explains. Each station receives all broadcasts: where they are most of
+/// the packets, they are what a slow one does, whatever its window or its acknowledgments show.
 fn cost(found: &PathFinding) -> f64 {
+    let figure = |name: &str| found.finding.evidence.get(name).copied().unwrap_or(0.0);
+    let is_storm = found.finding.cause == Cause::BroadcastStorm;
+    if is_storm && figure("broadcasts") >= MOST * figure("packets") {
+        return 1.0;
+    }
     let saved = found.finding.evidence.get(combined::SAVED).copied();
     saved.unwrap_or(found.share_of_time)
 }

@@ -49,3 +49,18 @@ fn what_costs_a_host_most_of_the_time_comes_before_the_limit_of_what_it_transfer
     assert_eq!(order(names, 0.3), [limit, fault]);
     assert_eq!(order(OTHERS, 0.6), [limit, fault]);
 }
+
+#[test]
+fn a_storm_of_most_packets_comes_before_what_a_station_shows_of_it() {
+    let order = |broadcasts: f64| {
+        let mut storm = path_finding(Cause::BroadcastStorm, None, 0.0);
+        let figures = [("broadcasts", broadcasts), ("packets", 20_000.0)];
+        let named = figures.map(|(name, figure)| (name.to_owned(), figure));
+        storm.finding.evidence.extend(named);
+        let mut found = vec![path_finding(Cause::ReceiveWindow, HOSTS, 0.9), storm];
+        sort_by_cost(&mut found);
+        found[0].finding.cause
+    };
+    assert_eq!(order(15_000.0), Cause::BroadcastStorm);
+    assert_eq!(order(5_000.0), Cause::ReceiveWindow);
+}
