@@ -121,8 +121,14 @@ fn leave_to_full_way_back(found: &mut Vec<Rule>) {
 
 fn leave_to_queue_or_interruption(found: &mut Vec<Rule>) {
     // A window or a buffer that only lengthens a queue does not limit the rate.
-    if found.iter().any(|rule| rule.cause == Cause::Bufferbloat) {
-        found.retain(|rule| !matches!(rule.cause, Cause::CongestionWindow | Cause::SendBuffer));
+    let queue = found.iter().find(|rule| rule.cause == Cause::Bufferbloat);
+    if let Some(queue) = queue {
+        let has_enough = queue.evidence.contains_key("needed_in_flight_bytes");
+        found.retain(|rule| match rule.cause {
+            Cause::CongestionWindow | Cause::SendBuffer => false,
+            Cause::ReceiveWindow => !has_enough,
+            _ => true,
+        });
     }
     // After an interruption the window grows again from one segment (RFC 5681 section 3.1).
     if found
