@@ -7,7 +7,7 @@ use super::flight::ConstantFlight;
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
-use super::silly_window::{silly_at_receiver, silly_window};
+use super::silly_window::{silly_at_edges, silly_window};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
@@ -44,8 +44,8 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if let Some(rule) = crumbs(facts) {
         return Some(rule);
     }
-    let at_receiver = silly_at_receiver(facts);
-    if let Some(rule) = at_receiver.and_then(|share| silly_window(facts, share)) {
+    let at_edges = silly_at_edges(facts);
+    if let Some(rule) = at_edges.and_then(|share| silly_window(facts, share)) {
         return Some(rule);
     }
     let closed = facts.share(Limit::ClosedWindow);
