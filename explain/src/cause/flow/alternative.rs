@@ -12,6 +12,7 @@ use super::in_flight::LEAST_SCALE;
 use super::loss;
 use super::nagle;
 use super::rule::Rule;
+use super::unread::UNREAD;
 use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
 
@@ -19,6 +20,9 @@ use linerate_results::record::Cause;
 const MIN_ROUND_TRIPS: usize = 8;
 /// A write of more segments than this is sent in several of the steps in which hosts pace (two segments: `tcp_min_tso_segs`).
 const MOST_IN_A_WRITE: usize = 4;
+
+/// If fewer octets wait for the program, most of the time may pass with a window that is read at once.
+const MOST_READ: f64 = 0.25;
 
 /// Another explanation of the time that a rule explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,20 @@ const SCALE_OF_ZERO: Alternative = Alternative {
     cause: Cause::ReceiveWindow,
     summary: "The same window fits a receive buffer of little more, whose window no host has to scale.",
     advice: "To decide: capture from the start of the connection, where both ends offer their scales.",
+};
+
+/// Where most of what arrives is read at once, the window is full between the times in which it is not.
+const WINDOW_BETWEEN: Alternative = Alternative {
+    cause: Cause::ReceiveWindow,
+    summary: "Most of what arrives is read at once, and fills the window, too: the buffer is small for the round trip.",
+    advice: "To decide: enlarge the receive buffer and measure again: to a program that reads slowly it gives no higher rate.",
+};
+
+/// Where a little waits for the program, its pace may set the rate.
+const READ_SLOWLY: Alternative = Alternative {
+    cause: Cause::ReceiverReadsSlowly,
+    summary: "The window falls as data arrives, and opens later, as that of a program that reads slowly.",
+    advice: "To decide: enlarge the receive buffer and measure again: to a program that reads slowly it gives no higher rate.",
 };
 
 /// The other explanation of what `rule` explains.
@@ -54,6 +72,12 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::NoWindowScaling if facts.model.scale == WindowScale::Inferred(0) => {
             return Some(SCALE_OF_ZERO);
         }
+        Cause::ReceiverReadsSlowly
+            if rule.evidence.get(UNREAD).is_some_and(|it| *it < MOST_READ) =>
+        {
+            return Some(WINDOW_BETWEEN);
+        }
+        Cause::ReceiveWindow if rule.evidence.contains_key(UNREAD) => return Some(READ_SLOWLY),
         Cause::ReceiveWindow if rule.evidence.contains_key(LEAST_SCALE) => Cause::SendBuffer,
         Cause::StretchAcks => Cause::ReceiveWindow,
         // A sender probes for the room of a queue with rare losses, each of which costs little but the window.

@@ -81,6 +81,7 @@ mod standstill;
 mod tests;
 mod time_without;
 mod together;
+mod unread;
 mod window;
 
 use class::FlowClass;

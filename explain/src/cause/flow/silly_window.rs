@@ -3,7 +3,7 @@
 use super::facts::FlowFacts;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::Limit;
+use linerate_capture::model::{Limit, percentile};
 use linerate_results::format;
 use linerate_results::record::Cause;
 use std::collections::HashMap;
@@ -14,13 +14,11 @@ const MIN_AT_EDGE: u64 = 20;
 /// Messages of one size that follow later end where some window ended, too.
 const MAX_ROUND_TRIP_NS: u64 = 1_000_000_000;
 
-/// Near the receiver nothing is seen in flight, but small segments that end exactly where a granted window ends fill it.
+/// Near the receiver nothing is seen in flight, but small segments that end exactly where a granted window ends fill it; and
+/// near the sender nothing is in flight while it holds back what is no full segment (RFC 9293 section 3.8.6.2.1).
 /// Share of the time in which the sender waits for more of it.
-pub(super) fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
+pub(super) fn silly_at_edges(facts: &FlowFacts<'_>) -> Option<f64> {
     let model = &facts.model;
-    if !model.is_near_receiver() {
-        return None;
-    }
     let shift = model.scale.least();
     let mss = facts.mss().unwrap_or(facts.full).min(1_460);
     let mut acks = model.view.acks.iter().peekable();
@@ -49,6 +47,21 @@ pub(super) fn silly_at_receiver(facts: &FlowFacts<'_>) -> Option<f64> {
     is_silly.then_some(share.min(1.0))
 }
 
+/// True if its receiver opens the window by less than a segment of `mss` octets at a time, in most of the steps that open it. A window of
+/// a segment and a half makes the sender send small segments, too, but each acknowledgment opens all of it.
+fn grants_crumbs(facts: &FlowFacts<'_>, mss: u64) -> bool {
+    let shift = facts.model.scale.least();
+    let acks = facts.model.view.acks.iter();
+    let edges: Vec<u64> = acks
+        .map(|ack| ack.ack + (u64::from(ack.window) << shift))
+        .collect();
+    let steps = edges
+        .windows(2)
+        .filter_map(|pair| pair[1].checked_sub(pair[0]))
+        .filter(|step| *step > 0);
+    percentile(steps.collect(), 50).is_none_or(|step| step < mss)
+}
+
 /// Small segments, where the window holds the sender back for `full` of the time.
 pub(super) fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
     let view = &facts.model.view;
@@ -66,7 +79,8 @@ pub(super) fn silly_window(facts: &FlowFacts<'_>, full: f64) -> Option<Rule> {
         .iter()
         .filter(|it| u64::from(it.len) == facts.full)
         .count();
-    let is_silly = full >= 0.3
+    let is_silly = grants_crumbs(facts, mss.min(1_460))
+        && full >= 0.3
         && small_segments * 5 >= segments * 2
         && equal * 10 < segments * 8
         && segments >= 20;

@@ -22,6 +22,7 @@ mod ranks;
 mod receivers;
 mod senders;
 mod together;
+mod unread;
 mod windows;
 
 use super::*;

@@ -7,7 +7,8 @@ use super::flight::ConstantFlight;
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
-use super::silly_window::{silly_at_receiver, silly_window};
+use super::silly_window::{silly_at_edges, silly_window};
+use super::unread::{UNREAD, Unread};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
@@ -44,8 +45,8 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if let Some(rule) = crumbs(facts) {
         return Some(rule);
     }
-    let at_receiver = silly_at_receiver(facts);
-    if let Some(rule) = at_receiver.and_then(|share| silly_window(facts, share)) {
+    let at_edges = silly_at_edges(facts);
+    if let Some(rule) = at_edges.and_then(|share| silly_window(facts, share)) {
         return Some(rule);
     }
     let closed = facts.share(Limit::ClosedWindow);
@@ -53,7 +54,9 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A receiver that closes its window again and again acknowledges late because it reads late.
     let closes = facts.stats().zero_windows >= MIN_CLOSES && closed >= MIN_CLOSED;
     let shrunk = shrunk_window(facts);
-    let late = if closes || shrunk.is_some() {
+    let unread = Unread::of(facts);
+    let shown = unread.filter(Unread::is_shown);
+    let late = if closes || shrunk.is_some() || shown.is_some() {
         facts.share(Limit::LateAck)
     } else {
         0.0
@@ -85,12 +88,19 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if rate::is_served_continuously(facts) {
         return None;
     }
-    Some(match shrunk {
-        Some(window) => Rule {
+    Some(match (shrunk, shown) {
+        (Some(window), _) => Rule {
             share: full + late,
             ..slow_reader(facts, window)
         },
-        None => small_window(facts, full),
+        (None, Some(unread)) => unread.slow_reader(facts, full + late),
+        (None, None) => {
+            let mut rule = small_window(facts, full);
+            if let Some(unread) = unread {
+                rule.evidence.insert(UNREAD.to_owned(), unread.share);
+            }
+            rule
+        }
     })
 }
 
