@@ -14,6 +14,8 @@ use linerate_results::record::Cause;
 
 /// A larger answer does not fit into the initial window (RFC 6928 section 2): it is a transfer, and no message.
 const TRANSFER_SEGMENTS: u64 = 10;
+/// Intervals agree far better than other times if these spread by so many times as much.
+const FAR_BETTER: u64 = 16;
 
 pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option<Rule> {
     // Where ports show nothing, the larger end serves, if it sends transfers.
@@ -38,7 +40,7 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
     // Answers of one segment at the pace of the program are messages, and no transfer that waits.
     let mss = facts.connection().mss(client).map_or(facts.full, u64::from);
     let is_program = answer > mss.max(MIN_FULL) && median_ns <= PERSON_NS
-        || is_transfer && median_ns <= NEWS_NS
+        || is_transfer && median_ns <= NEWS_NS && thinking.varies_little()
         || answer >= ANSWER_SEGMENTS * facts.full && thinking.is_uniform();
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {
@@ -50,7 +52,8 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
         .times
         .iter()
         .map(|(wait, _)| wait.start_ns + wait.ns);
-    let is_timed = are_ticks(&asked.collect::<Vec<_>>())
+    let is_timed = asks_at_intervals(facts, &thinking)
+        || are_ticks(&asked.collect::<Vec<_>>())
         || has_own_timer(facts, &thinking)
         || serving.is_usual() && has_own_timer(facts, &serving);
     if is_timed {
@@ -89,6 +92,21 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
         limits: &[Limit::SenderIdle],
         has_gain: false,
     })
+}
+
+/// True if all requests follow each other at intervals that agree far better than the times since the answers before: those of a player,
+/// which asks for a part when it has played one. What a program does with an answer would add up with the time that the answer takes.
+fn asks_at_intervals(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
+    let waits = &facts.model.turns.waits[thinking.end as usize];
+    let asked: Vec<u64> = waits.iter().map(|it| it.start_ns + it.ns).collect();
+    let intervals = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let between = |values: Vec<u64>, [from, to]: [usize; 2]| {
+        Some(percentile(values.clone(), to)? - percentile(values, from)?)
+    };
+    let spread_ns = between(intervals, [10, 90]);
+    let waited_ns = between(waits.iter().map(|it| it.ns).collect(), [25, 75]);
+    let agree = |(spread_ns, waited_ns): (u64, u64)| spread_ns * FAR_BETTER < waited_ns;
+    waits.len() > MIN_TIMES && spread_ns.zip(waited_ns).is_some_and(agree)
 }
 
 /// True if one or two pauses take most of the time of a loop: a program requests answers of one size one after another,

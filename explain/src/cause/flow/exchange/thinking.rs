@@ -181,13 +181,17 @@ impl Thinking {
         self.percentile(75) <= 3 * self.percentile(25)
     }
 
-    /// True if so many times vary by less than their median: a person varies more.
+    /// True if nearly all vary by less than half of their median: a person varies more.
+    pub(super) fn varies_little(&self) -> bool {
+        (self.percentile(90) - self.percentile(10)) * 2 < self.percentile(50)
+    }
+
+    /// True if so many times vary by less than a person's.
     pub(super) fn is_uniform(&self) -> bool {
-        let spread_ns = self.percentile(90) - self.percentile(10);
         self.times.len() >= OPENING_TURNS
             && self.times.len() + 1 >= self.turns
             && self.percentile(50) <= NEWS_NS
-            && spread_ns < self.percentile(50)
+            && self.varies_little()
     }
 
     /// True if half of the times are within 2%: a timer is as regular, work hardly.

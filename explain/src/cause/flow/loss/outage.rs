@@ -13,9 +13,9 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 
 /// A longer silence of the far end is an interruption, not a loss.
-const INTERRUPTION_NS: u64 = 400_000_000;
+pub(super) const INTERRUPTION_NS: u64 = 400_000_000;
 /// Two timeouts in a row take 600 ms at least (RFC 6298 with the usual minimum of 200 ms).
-const SILENCE_NS: u64 = 580_000_000;
+pub(super) const SILENCE_NS: u64 = 580_000_000;
 /// A stack without options has a timer of 1 s and more (RFC 6298 section 2.4; lwIP: three ticks of 500 ms): two take 3 s.
 const PLAIN_SILENCE_NS: u64 = 2_900_000_000;
 /// In a silence that is this many times as long, the sender's timer expires twice more in vain.
@@ -356,7 +356,7 @@ fn silences(facts: &FlowFacts<'_>) -> Vec<Silence> {
 }
 
 /// The longest time within the silence `gap` of one end in which nothing of its host was captured on other connections either.
-fn host_silence_ns(facts: &FlowFacts<'_>, end: End, gap: &[u64]) -> u64 {
+pub(super) fn host_silence_ns(facts: &FlowFacts<'_>, end: End, gap: &[u64]) -> u64 {
     let start_ns = facts.connection().start_ns;
     let [from_ns, until_ns] = [gap[0] + start_ns, gap[1] + start_ns];
     let host = facts.flow.ends[end as usize].0;

@@ -184,3 +184,30 @@ fn the_pace_of_a_line_behind_a_late_answer_is_no_timer_of_the_server() {
     let found = late_downloads(&[1, 2, 1, 3, 1]);
     assert!(!found.contains(&Cause::ServerThinkTime), "{found:?}");
 }
+
+/// Six answers of 80 kB, captured at the server: the client asks these times after them, or at an interval.
+fn files(pauses_ms: [u64; 5], interval_ms: Option<u64>) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, 20 * US, 8 * MS, 60_000);
+    let mut asked_ns = 20 * MS;
+    for number in 0..6_usize {
+        dialogue.at(asked_ns).write(End::First, 560).after(30 * US);
+        for _ in 0..10 + number * 7 % 4 {
+            dialogue.write(End::Second, 8_000).after(8 * MS);
+            dialogue.confirm(End::First).after(30 * US);
+        }
+        let pause_ns = pauses_ms.get(number).map_or(0, |ms| ms * MS);
+        asked_ns = match interval_ms {
+            Some(ms) => asked_ns + ms * MS,
+            None => dialogue.now_ns + pause_ns,
+        };
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_person_or_a_player_who_asks_for_files_keeps_nobody_waiting() {
+    let thinks = |found: &[Cause]| found.contains(&Cause::ClientThinkTime);
+    assert!(thinks(&files([700, 760, 720, 830, 690], None)));
+    assert!(!thinks(&files([640, 1_210, 520, 1_150, 990], None)));
+    assert!(!thinks(&files([0; 5], Some(800))));
+}

@@ -3,7 +3,7 @@
 use super::{RTT_NS, cause, download, evaluate, exchange};
 use crate::cause::flow::explain_flows;
 use crate::cause::synthetic::{MS, MSS, Script, US};
-use linerate_capture::tcp::End;
+use linerate_capture::tcp::{End, Segment};
 use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 
@@ -324,4 +324,46 @@ fn a_flight_that_arrived_and_a_repetition_that_did_not_show_an_interruption() {
     assert_ne!(lost_flight(4 * MS, true), Some(Cause::LinkInterrupted));
     // The receiver may have stood still.
     assert_ne!(lost_flight(300 * MS, false), Some(Cause::LinkInterrupted));
+}
+
+/// Flights of twelve segments, captured at the sender, with timestamps in milliseconds. Behind half of them, nothing passes for 2 s; the
+/// first segment behind that was written `waited_ms` before it passes, and the clock is behind by `behind_ms` from then on.
+fn stamped_silence(waited_ms: u64, behind_ms: u64) -> Option<Cause> {
+    let mut upload = Script::open(End::First, 20 * MS, 20 * US, 60_000);
+    let (mut at_ns, mut behind_ns) = (50 * MS, 0);
+    let stamped = |upload: &mut Script, seq: u32, waited_ns: u64| {
+        let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 1];
+        let written_ms = (upload.now_ns - waited_ns) / MS;
+        options[4..8].copy_from_slice(&(written_ms as u32 + 1_000).to_be_bytes());
+        upload.packet(End::First, Segment::ACK, [seq, 1], MSS, &options);
+        upload.next[0] = upload.next[0].max(seq + MSS);
+    };
+    for round in 0..200 {
+        let first = upload.sent();
+        upload.at(at_ns);
+        for _ in 0..12 {
+            let next = upload.after(100 * US).sent();
+            stamped(&mut upload, next, behind_ns);
+        }
+        if round == 100 {
+            at_ns += 2_000 * MS;
+            behind_ns = behind_ms * MS;
+            let next = upload.at(at_ns).sent();
+            stamped(&mut upload, next, waited_ms * MS);
+            stamped(&mut upload, first, behind_ns);
+        }
+        at_ns += 22 * MS;
+        upload.at(at_ns).ack_all();
+    }
+    cause(evaluate(upload))
+}
+
+#[test]
+fn timestamps_show_what_a_path_held_back() {
+    assert_eq!(stamped_silence(1_600, 0), Some(Cause::LinkInterrupted));
+    // It repeats a segment as it was.
+    assert_ne!(stamped_silence(2_000, 0), Some(Cause::LinkInterrupted));
+    // The sender wrote nothing meanwhile, or it was suspended, and its clock with it.
+    assert_ne!(stamped_silence(0, 0), Some(Cause::LinkInterrupted));
+    assert_ne!(stamped_silence(1_990, 1_990), Some(Cause::LinkInterrupted));
 }
