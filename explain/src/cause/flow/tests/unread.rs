@@ -48,17 +48,22 @@ fn where_a_little_waits_for_the_program_both_are_named() {
     assert_eq!(often(40, 8 - 1), [Cause::ReceiveWindow]);
 }
 
-/// Segments of 144 octets that fill the window, each after 230 ms in which the sender holds it back, captured at the sender; `short` octets
-/// less than the window.
+/// Segments of 144 and 200 octets that fill the window, each after 230 ms in which the sender holds it back, captured at the sender;
+/// `short` octets less than the window.
 fn held_back(short: u32) -> Vec<Cause> {
-    let mut upload = upload(16 * MS, MS / 50, 144);
-    for _ in 0..30 {
+    let mut upload = upload(MS / 50, 16 * MS, 144);
+    for number in 0..40_u16 {
+        let [window, next] = if number % 2 == 0 {
+            [144, 200]
+        } else {
+            [200, 144]
+        };
         upload.after(230 * MS);
         let numbers = [upload.sent(), 1];
-        let len = 144 - short;
+        let len = u32::from(window) - short;
         upload.packet(End::First, Segment::ACK | Segment::PSH, numbers, len, &[]);
         upload.next[0] += len;
-        upload.after(16 * MS).ack_all();
+        upload.after(16 * MS).ack_all_with(next);
     }
     causes(upload)
 }
