@@ -46,6 +46,11 @@ impl Open {
     }
 }
 
+/// True if the silence of `ns` before this packet is no pause.
+fn is_busy(open: &Open, next: &LoggedPacket, ns: u64) -> bool {
+    ns < PAUSE_NS || open.waits(next, ns)
+}
+
 /// The times of a connection without pauses, since the beginning of the capture, in chronological order.
 pub(super) fn busy_times(flow: &Flow) -> Vec<Interval> {
     let connection = &flow.connection;
@@ -59,8 +64,8 @@ pub(super) fn busy_times(flow: &Flow) -> Vec<Interval> {
     for packet in packets {
         let at_ns = connection.start_ns + packet.time_ns;
         match times.last_mut() {
-            Some(last) if at_ns - last.1 < PAUSE_NS || open.waits(packet, at_ns - last.1) => {
-                last.1 = at_ns;
+            Some(last) if is_busy(&open, packet, at_ns.saturating_sub(last.1)) => {
+                last.1 = at_ns.max(last.1);
             }
             _ => times.push((at_ns, at_ns)),
         }
@@ -87,4 +92,35 @@ pub(super) fn union_ns(mut times: Vec<Interval>) -> u64 {
         until_ns = until_ns.max(end_ns);
     }
     sum_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::synthetic::{MS, Script};
+
+    /// A request, and its answer after `answer_ms`; the same again 5 s later.
+    fn asked(answer_ms: u64) -> Script {
+        let mut script = Script::open(End::Second, 10 * MS, 0, 60_000);
+        for start_ms in [20, 20 + answer_ms + 5_000] {
+            script
+                .at(start_ms * MS)
+                .write(End::First, 80)
+                .confirm(End::Second)
+                .after(answer_ms * MS)
+                .write(End::Second, 80)
+                .confirm(End::First);
+        }
+        script
+    }
+
+    #[test]
+    fn a_pause_in_which_nobody_waits_is_not_busy() {
+        let busy_ms = |answer_ms| busy_ns(&asked(answer_ms).flow()) / MS;
+        assert!((200..300).contains(&busy_ms(100)), "{}", busy_ms(100));
+        // The answers are awaited.
+        assert!((4_000..4_100).contains(&busy_ms(2_000)));
+        // Nobody waits for so long.
+        assert!(busy_ms(12_000) < 100);
+    }
 }
