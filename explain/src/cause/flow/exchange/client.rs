@@ -99,7 +99,10 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
 fn asks_at_intervals(facts: &FlowFacts<'_>, thinking: &Thinking) -> bool {
     let waits = &facts.model.turns.waits[thinking.end as usize];
     let asked: Vec<u64> = waits.iter().map(|it| it.start_ns + it.ns).collect();
-    let intervals = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let intervals = asked
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
     let between = |values: Vec<u64>, [from, to]: [usize; 2]| {
         Some(percentile(values.clone(), to)? - percentile(values, from)?)
     };

@@ -49,7 +49,7 @@ impl Arrivals {
         };
         let pairs = sent.windows(2).filter(follows);
         let gaps: Vec<u64> = pairs
-            .map(|pair| pair[1].time_ns - pair[0].time_ns)
+            .map(|pair| pair[1].time_ns.saturating_sub(pair[0].time_ns))
             .collect();
         let full_ns = facts.full as f64 * 1e9 / bytes_per_s;
         let closer_than = |ns: f64| {

@@ -78,11 +78,11 @@ fn written_before(facts: &FlowFacts<'_>) -> Option<Rule> {
     if facts.fills_together || !is_stamped || !(MIN_TICKS..=MAX_TICKS).contains(&ticks) {
         return None;
     }
-    let tick_ns = (end.time_ns - start.time_ns) as f64 / f64::from(ticks);
+    let tick_ns = end.time_ns.saturating_sub(start.time_ns) as f64 / f64::from(ticks);
     let mut held = Vec::new();
     for (at, pair) in sent.windows(2).enumerate() {
         let gap = [pair[0].time_ns, pair[1].time_ns];
-        let ns = gap[1] - gap[0];
+        let ns = gap[1].saturating_sub(gap[0]);
         if ns < SILENCE_NS {
             continue;
         }
@@ -90,7 +90,8 @@ fn written_before(facts: &FlowFacts<'_>) -> Option<Rule> {
         let written_ns = |it: &Transmission| {
             f64::from(it.timestamp.wrapping_sub(pair[0].timestamp) as i32) * tick_ns
         };
-        let waited_ns = |it: &Transmission| (it.time_ns - gap[0]) as f64 - written_ns(it);
+        let waited_ns =
+            |it: &Transmission| it.time_ns.saturating_sub(gap[0]) as f64 - written_ns(it);
         let after = || sent[at + 1..].iter().take(MOST_AFTER);
         // Its timer expired meanwhile. A stack that repeats segments with their first stamp wrote them before.
         let is_late = |it: &&Transmission| {
