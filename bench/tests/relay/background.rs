@@ -49,9 +49,13 @@ impl Server {
         Self { child, text }
     }
 
-    /// The crash of the server that made a trial fail with `error`: the one of iperf 2.1.8 aborts now and then on a busy
-    /// machine, with an assertion of glibc on a mutex that it has destroyed. Panics if it has not crashed.
+    /// The crash of the server that made a trial fail with `error`: the one of iperf 2.1.8 aborts now and then, with an
+    /// assertion of glibc on a mutex that it has destroyed, or its threads wait for that mutex for ever, and read nothing.
+    /// Panics if it has neither crashed nor hangs.
     pub fn crash_behind(&mut self, error: &TargetError) -> String {
+        if self.hangs() {
+            return format!("the stock server hangs in a lock: {error}");
+        }
         let mut status = None;
         until(
             || {
@@ -65,11 +69,34 @@ impl Server {
         format!("the stock server crashed with signal {signal}: {error}")
     }
 
-    /// Its output, once that is `enough`.
-    pub fn printed_text(&self, enough: impl Fn(&str) -> bool) -> String {
+    /// True if no thread of it waits for data, although a connection is open: each waits for a lock, or accepts connections.
+    fn hangs(&self) -> bool {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.child.id())) else {
+            return false;
+        };
+        let waits = threads.flatten().map(|thread| {
+            let place = std::fs::read_to_string(thread.path().join("wchan"));
+            place.unwrap_or_default()
+        });
+        let waits: Vec<String> = waits.collect();
+        let is_lock = |place: &&String| place.contains("futex");
+        let locked = waits.iter().filter(is_lock).count();
+        let accepts = waits.iter().filter(|it| it.contains("accept")).count();
+        locked > 0 && locked + accepts == waits.len()
+    }
+
+    /// Its output, once that is `enough`, or why the server prints no more.
+    pub fn printed_text(&self, enough: impl Fn(&str) -> bool) -> Result<String, String> {
         let printed_text = || std::fs::read_to_string(self.text.path()).expect("its file");
-        until(|| enough(&printed_text()), printed_text);
-        printed_text()
+        let end = Instant::now() + TIMEOUT;
+        while !enough(&printed_text()) {
+            if Instant::now() >= end && self.hangs() {
+                return Err("the stock server hangs in a lock after the trial".to_owned());
+            }
+            assert!(Instant::now() < end, "timeout: {}", printed_text());
+            std::thread::park_timeout(LOOK);
+        }
+        Ok(printed_text())
     }
 }
 

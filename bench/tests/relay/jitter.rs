@@ -140,7 +140,10 @@ fn attempt(
         Err(error) => return Some(Err(server.crash_behind(&error))),
     };
     let flow = outcome.to_device.expect("a flow");
-    let printed_text = server.printed_text(enough);
+    let printed_text = match server.printed_text(enough) {
+        Ok(text) => text,
+        Err(why) => return Some(Err(why)),
+    };
     drop(server);
     let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));

@@ -67,7 +67,10 @@ fn attempt(
         Ok(outcome) => outcome,
         Err(error) => return Some(Err(running.crash_behind(&error))),
     };
-    let printed_text = running.printed_text(enough);
+    let printed_text = match running.printed_text(enough) {
+        Ok(text) => text,
+        Err(why) => return Some(Err(why)),
+    };
     drop(running);
     let overflows = overflows(&rig);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
