@@ -29,7 +29,7 @@ use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 use copies::{CopyTable, PacketIdentity};
 pub use datagram::{
     AbsentHost, BlockProtocol, Checksums, NameLookup, OtherTraffic, RejectReason, Rejection,
-    Repeats, Requests, Side, Silence, Timeouts, Transfer,
+    Repeats, Requests, Side, Silence, Timeouts, TimerWaits, Transfer,
 };
 use datagram::{Datagrams, Stamp};
 use hosts::Hosts;

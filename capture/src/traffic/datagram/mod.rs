@@ -37,7 +37,7 @@ pub(super) use names::is_name_traffic;
 pub use rejections::{RejectReason, Rejection};
 pub use repeats::Repeats;
 pub use requests::Requests;
-pub use timeouts::Timeouts;
+pub use timeouts::{Timeouts, TimerWaits};
 
 use arp::ArpTable;
 use checksums::ChecksumTable;

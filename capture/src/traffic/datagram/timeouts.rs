@@ -31,23 +31,31 @@ struct Sender {
     /// Silences in a row that were each twice as long as the one before.
     run: u64,
     /// Silences that it ended since the other end sent something: nobody waits behind the end of a dialogue.
-    open: Ended,
+    open: TimerWaits,
 }
 
 /// Silences that a timer ended.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ended {
-    waits: u64,
-    repeated: u64,
-    doublings: u64,
-    longest_run: u64,
-    waited_ns: u64,
-    longest_ns: u64,
-    first_packet: u64,
-    last_packet: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimerWaits {
+    /// All of them.
+    pub waits: u64,
+    /// Of them, those that ended with a datagram which had been sent before.
+    pub repeated: u64,
+    /// Silences that were twice as long as the one before.
+    pub doublings: u64,
+    /// The most of them in a row.
+    pub longest_run: u64,
+    /// Time of the silences.
+    pub waited_ns: u64,
+    /// The longest of them.
+    pub longest_ns: u64,
+    /// Packet that ended the first.
+    pub first_packet: u64,
+    /// Packet that ended the last.
+    pub last_packet: u64,
 }
 
-impl Ended {
+impl TimerWaits {
     /// With later ones.
     fn and(self, later: Self) -> Self {
         let first_packet = if self.waits > 0 {
@@ -89,7 +97,7 @@ impl Sender {
         };
         (self.wait_ns, self.since) = (wait_ns, 0);
         if is_repeated || is_twice {
-            self.open = self.open.and(Ended {
+            self.open = self.open.and(TimerWaits {
                 waits: 1 + u64::from(first_ns > 0),
                 repeated: u64::from(is_repeated),
                 doublings: u64::from(is_twice),
@@ -114,7 +122,7 @@ impl Sender {
 pub(super) struct Timers {
     senders: [Sender; 2],
     last: Option<(usize, Stamp)>,
-    ended: Ended,
+    ended: TimerWaits,
 }
 
 /// The timeouts in a dialogue.
@@ -122,24 +130,10 @@ pub(super) struct Timers {
 pub struct Timeouts {
     /// Ends, the one that sent first in front.
     pub ends: [AddressPort; 2],
-    /// Silences that a timer ended.
-    pub waits: u64,
-    /// Of them, those that ended with a datagram which had been sent before.
-    pub repeated: u64,
-    /// Silences that were twice as long as the one before.
-    pub doublings: u64,
-    /// The most of them in a row.
-    pub longest_run: u64,
-    /// Time of the silences.
-    pub waited_ns: u64,
-    /// The longest of them.
-    pub longest_ns: u64,
     /// From the first datagram to the last.
     pub duration_ns: u64,
-    /// Packet that ended the first.
-    pub first_packet: u64,
-    /// Packet that ended the last.
-    pub last_packet: u64,
+    /// The silences.
+    pub timer: TimerWaits,
 }
 
 impl Timers {
@@ -166,18 +160,10 @@ impl Timers {
     /// The timeouts between these ends, if both sent.
     pub(super) fn timeouts(&self, ends: [AddressPort; 2], duration_ns: u64) -> Option<Timeouts> {
         let is_dialogue = self.senders.iter().all(|it| it.datagrams > 0);
-        let ended = self.ended;
-        (is_dialogue && ended.waits > 0).then_some(Timeouts {
+        (is_dialogue && self.ended.waits > 0).then_some(Timeouts {
             ends,
-            waits: ended.waits,
-            repeated: ended.repeated,
-            doublings: ended.doublings,
-            longest_run: ended.longest_run,
-            waited_ns: ended.waited_ns,
-            longest_ns: ended.longest_ns,
             duration_ns,
-            first_packet: ended.first_packet,
-            last_packet: ended.last_packet,
+            timer: self.ended,
         })
     }
 }

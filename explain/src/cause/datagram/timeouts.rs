@@ -23,15 +23,19 @@ pub(super) fn timeouts(all: &[Timeouts], duration_ns: u64) -> Vec<PathFinding> {
 }
 
 fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
-    let backs_off = it.doublings >= MIN_DOUBLINGS && it.longest_run >= MIN_RUN;
-    let share = stats::ratio(it.waited_ns as f64, it.duration_ns as f64);
+    let backs_off = it.timer.doublings >= MIN_DOUBLINGS && it.timer.longest_run >= MIN_RUN;
+    let share = stats::ratio(it.timer.waited_ns as f64, it.duration_ns as f64);
     // Without rows of them, silences that are twice as long as the one before are those of a clock, too.
-    let shown = if backs_off { it.waits } else { it.repeated };
-    if shown < MIN_WAITS || it.waited_ns < MIN_WAITED_NS || share < MIN_SHARE {
+    let shown = if backs_off {
+        it.timer.waits
+    } else {
+        it.timer.repeated
+    };
+    if shown < MIN_WAITS || it.timer.waited_ns < MIN_WAITED_NS || share < MIN_SHARE {
         return None;
     }
     let [first, second] = it.ends.map(|(address, _)| address);
-    let shows = match (it.repeated, backs_off) {
+    let shows = match (it.timer.repeated, backs_off) {
         (0, _) => "each wait in a row takes twice as long as the one before, as those of retransmission timers do".to_owned(),
         (repeated, _) => format!(
             "{} the same datagram came again then",
@@ -42,7 +46,7 @@ fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
         alternative_to: None,
         sender: Some(first.to_string()),
         receiver: Some(second.to_string()),
-        share_of_time: stats::ratio(it.waited_ns as f64, duration_ns as f64).min(1.0),
+        share_of_time: stats::ratio(it.timer.waited_ns as f64, duration_ns as f64).min(1.0),
         finding: Finding {
             cause: Cause::RetransmissionStalls,
             confidence: 0.75,
@@ -51,21 +55,21 @@ fn finding(it: &Timeouts, duration_ns: u64) -> Option<PathFinding> {
                  most: {shows}. These waits take {}, {} of the dialogue's time.",
                 it.ends[0].1,
                 it.ends[1].1,
-                format::times(it.waits),
-                format::time(it.longest_ns),
-                format::time(it.waited_ns),
+                format::times(it.timer.waits),
+                format::time(it.timer.longest_ns),
+                format::time(it.timer.waited_ns),
                 format::percent(share.min(1.0)),
             ),
             evidence: evidence([
-                ("timer_waits", it.waits as f64),
-                ("repeated_datagrams", it.repeated as f64),
-                ("doubled_waits", it.doublings as f64),
-                ("waited_ns", it.waited_ns as f64),
+                ("timer_waits", it.timer.waits as f64),
+                ("repeated_datagrams", it.timer.repeated as f64),
+                ("doubled_waits", it.timer.doublings as f64),
+                ("waited_ns", it.timer.waited_ns as f64),
                 ("waited_share", share.min(1.0)),
-                ("longest_ns", it.longest_ns as f64),
+                ("longest_ns", it.timer.longest_ns as f64),
                 ("dialogue_ns", it.duration_ns as f64),
-                ("first_packet", it.first_packet as f64),
-                ("last_packet", it.last_packet as f64),
+                ("first_packet", it.timer.first_packet as f64),
+                ("last_packet", it.timer.last_packet as f64),
             ]),
             advice: "Find what loses the datagrams: errors of the adapters (ethtool -S), a radio, a socket's receive buffer (netstat -su), \
                      or a program that does not answer. A protocol whose timer follows the round trip (RFC 6298) waits less for each."
