@@ -69,7 +69,7 @@ impl Server {
         format!("the stock server crashed with signal {signal}: {error}")
     }
 
-    /// True if no thread of it waits for data, although a connection is open: each waits for a lock, or accepts connections.
+    /// True if none of its threads runs or waits for data: each waits for a lock, or accepts connections.
     fn hangs(&self) -> bool {
         let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.child.id())) else {
             return false;

@@ -170,7 +170,7 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
 fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
     for _ in 1..TRIES {
         let measured = run_case(program, case)?;
-        if has_crashed().exists() {
+        if crash_mark().exists() {
             println!("    (disturbed: the server crashed; repeated)");
             continue;
         }
@@ -192,7 +192,7 @@ fn run_undisturbed(program: &Path, case: &Case) -> Result<Measured> {
 }
 
 /// The file that a run leaves whose server ended by itself.
-fn has_crashed() -> PathBuf {
+fn crash_mark() -> PathBuf {
     sh::out("accuracy").join("crashed")
 }
 
@@ -203,7 +203,7 @@ fn run_case(program: &Path, case: &Case) -> Result<Measured> {
     let captured = case.is_captured().then(|| dir.join("frames.pcapng"));
     let _ = fs::remove_file(&result);
     let _ = fs::remove_file(&truth);
-    let _ = fs::remove_file(has_crashed());
+    let _ = fs::remove_file(crash_mark());
     let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
     // Before other programs of this machine. A relay that polls would never leave the processor.
     let scheduled: &[&str] = if case.link.contains("--busy") {
@@ -258,7 +258,7 @@ fn script(
          until {is_ready}; do \
          kill -0 $device || exit 1; sleep 0.05; done; \
          {program} {command} --out {} --json {}",
-        has_crashed().display(),
+        crash_mark().display(),
         measured.display(),
         result.display()
     )
