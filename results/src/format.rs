@@ -80,7 +80,7 @@ pub const LIKELY: f64 = 0.6;
 
 /// The confidence of a finding, in words where it is low.
 pub fn confidence(confidence: f64) -> String {
-    let percent = percent(confidence);
+    let percent = format!("{:.0}%", confidence * 100.0);
     if confidence < LIKELY {
         format!("{percent}: one of several possible causes")
     } else {

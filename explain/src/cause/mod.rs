@@ -37,7 +37,7 @@ use linerate_results::record::{Cause, Finding, HttpGet, Ping};
 use linerate_results::stats;
 
 pub use calibration::calibrate;
-pub use datagram::add_datagram_findings;
+pub use datagram::{add_datagram_findings, numbered_streams};
 pub use http_put::explain_http_put;
 pub use minor::take_minor;
 pub(crate) use scored::MIN_SHARE;

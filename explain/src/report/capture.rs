@@ -8,7 +8,7 @@ use super::html::render;
 use super::page::FindingView;
 use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
-use crate::traffic::text::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row};
+use crate::traffic::table::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row};
 use linerate_capture::model::Limit;
 use linerate_capture::traffic::{ConnectionReport, TracedConnection};
 use linerate_results::format;

@@ -1,7 +1,8 @@
 //! The contents of a capture with its findings: the JSON, the text and the pictures of `linerate explain`.
 
 mod report;
-pub(crate) mod text;
+pub(crate) mod table;
+mod text;
 
 pub use report::{Report, Source};
 

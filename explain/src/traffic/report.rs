@@ -70,7 +70,7 @@ impl Report {
         let connections: Vec<ConnectionReport> = connections.collect();
         cause::calibrate(&mut findings, &connections);
         let minor_findings = cause::take_minor(&mut findings);
-        let streams = analysis.udp_streams.iter();
+        let streams = cause::numbered_streams(&analysis.udp_streams);
         Self {
             schema: 1,
             captures,

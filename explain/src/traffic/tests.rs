@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::report::Source;
+use super::table::row;
 use crate::cause::synthetic::{MS, MSS, Script, US, path_finding};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
@@ -52,7 +53,7 @@ fn what_takes_little_of_the_time_is_no_reason_but_is_printed() {
     assert_eq!(minor.finding.cause, Cause::ReceiveWindow);
     assert_eq!(
         report.verdict(),
-        "The capture shows no problem that takes 5.0% of the time."
+        "The capture shows no problem that takes 5% of the time."
     );
     let text = report.text();
     let line = text.lines().find(|line| line.starts_with("Beside that, "));
@@ -122,4 +123,40 @@ fn an_unlikely_cause_is_no_headline() {
         ) && unlikely.contains("(confidence 50%: one of several possible causes)"),
         "{unlikely}"
     );
+}
+
+/// The cells of the one connection of a report.
+fn cells(capture: Script) -> [String; 10] {
+    row(&report_of(capture.analysis()).connections[0])
+}
+
+#[test]
+fn near_the_receiver_the_round_trip_is_that_of_the_handshake() {
+    let mut download = Script::open(End::Second, 30 * MS, 20 * US, 60_000);
+    for _ in 0..20 {
+        download.send(4, MSS, 100 * US).after(20 * US).ack_all();
+        download.after(30 * MS);
+    }
+    assert_eq!(cells(download)[8], "30.02 ms");
+}
+
+#[test]
+fn a_rate_that_is_unknown_is_not_zero() {
+    let mut capture = Script::late(End::First, 60_000);
+    for _ in 0..20 {
+        capture.send(1, MSS, 0).after(10 * MS);
+    }
+    assert_eq!(cells(capture)[5], "");
+}
+
+#[test]
+fn what_passes_before_the_first_payload_need_not_be_a_handshake() {
+    let mut capture = Script::late(End::First, 60_000);
+    capture
+        .after(2_000 * MS)
+        .send(1, MSS, 0)
+        .after(MS)
+        .ack_all();
+    let limit = &cells(capture)[9];
+    assert!(limit.starts_with("before the first payload"), "{limit}");
 }

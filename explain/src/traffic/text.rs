@@ -3,43 +3,16 @@
 use std::fmt::Write as _;
 
 use super::Report;
+use super::table::{CONNECTION_HEAD, STREAM_HEAD, row, stream_row, table};
 use crate::cause::MIN_SHARE;
 use linerate_capture::model::Limit;
-use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, UdpStreamReport};
+use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
-/// Rows of a table before the rest is summed up.
-const MAX_ROWS: usize = 40;
 /// A wait for this share of the time is stated although no cause explains it, if a person notices it (ITU-T G.1010: 400 ms).
 const MOST_OF_TIME: f64 = 0.5;
 const NOTICED_NS: f64 = 4e8;
-/// Columns of the table of connections.
-pub(crate) const CONNECTION_HEAD: [&str; 10] = [
-    "packet",
-    "sender",
-    "receiver",
-    "payload",
-    "time",
-    "rate",
-    "lost",
-    "time-outs",
-    "RTT",
-    "main limit",
-];
-/// Columns of the table of UDP streams.
-pub(crate) const STREAM_HEAD: [&str; 10] = [
-    "packet",
-    "sender",
-    "receiver",
-    "payload",
-    "time",
-    "rate",
-    "lost",
-    "reordered",
-    "jitter",
-    "tool",
-];
 
 impl Report {
     /// Sentences and a table.
@@ -133,8 +106,8 @@ impl Report {
                 Some(wait) => format!("No cause is named: {wait}."),
                 None if self.minor_findings.is_empty() => "The capture shows no problem.".to_owned(),
                 None => format!(
-                    "The capture shows no problem that takes {} of the time.",
-                    format::percent(MIN_SHARE)
+                    "The capture shows no problem that takes {:.0}% of the time.",
+                    MIN_SHARE * 100.0
                 ),
             },
         }
@@ -251,9 +224,11 @@ impl Report {
         if self.packets.captured_again > 0 {
             let _ = writeln!(
                 text,
-                "{} packets are copies, captured at several points of their path (a router, bridge or mirror port): \
-                 they do not count",
-                format::count(self.packets.captured_again)
+                "captured at several points of their path (a router, bridge or mirror port): {}, which do not count",
+                match self.packets.captured_again {
+                    1 => "1 copy".to_owned(),
+                    many => format!("{} copies", format::count(many)),
+                }
             );
         }
         if self.packets.clock_steps > 0 {
@@ -360,87 +335,4 @@ fn is_one_sided(connection: &ConnectionReport) -> bool {
     sent.packets >= MIN_ONE_SIDED
         && sent.resets == 0
         && sent.retransmitted_segments * 2 < sent.packets
-}
-
-/// A row for each of the first items, and the number of further ones.
-fn table<T>(
-    text: &mut String,
-    head: [&str; 10],
-    items: &[T],
-    row: impl Fn(&T) -> [String; 10],
-    (others, what): (u64, &str),
-) {
-    if items.is_empty() {
-        return;
-    }
-    let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(items.iter().take(MAX_ROWS).map(row));
-    let mut widths = [0; 10];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    text.push('\n');
-    for row in &rows {
-        let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Names are left-aligned, figures right-aligned.
-            if matches!(at, 1 | 2 | 9) {
-                let _ = write!(line, "{cell:<width$}  ");
-            } else {
-                let _ = write!(line, "{cell:>width$}  ");
-            }
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    let left = items.len().saturating_sub(MAX_ROWS) as u64 + others;
-    if left > 0 {
-        let left = format::count(left);
-        let _ = writeln!(text, "and {left} more {what} (listed by --json)");
-    }
-}
-
-/// The row of a UDP stream.
-pub(crate) fn stream_row(stream: &UdpStreamReport) -> [String; 10] {
-    [
-        stream.first_packet.to_string(),
-        stream.sender.clone(),
-        stream.receiver.clone(),
-        format::bytes(stream.payload_bytes),
-        format::time(stream.duration_ns),
-        format::rate(stream.bytes_per_s),
-        format!("{}/{}", stream.lost_datagrams, stream.sent_datagrams),
-        stream.out_of_order.to_string(),
-        stream.jitter_ns.map_or_else(String::new, format::time),
-        stream.tool.name().to_owned(),
-    ]
-}
-
-/// The row of a connection.
-pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
-    let payload = &connection.payload;
-    let rtt = payload
-        .rtt_ns
-        .map_or_else(String::new, |rtt| format::time(rtt.p50));
-    let most = connection
-        .time_share
-        .iter()
-        .max_by(|a, b| a.1.total_cmp(b.1))
-        .map_or_else(String::new, |(limit, share)| {
-            format!("{} {}", limit.replace('_', " "), format::percent(*share))
-        });
-    let lost = payload.retransmitted_segments - payload.spurious_retransmissions;
-    [
-        connection.first_packet.to_string(),
-        connection.sender.clone(),
-        connection.receiver.clone(),
-        format::bytes(payload.unique_bytes),
-        format::time(connection.duration_ns),
-        format::rate(connection.goodput_bytes_per_s),
-        format!("{lost}/{}", payload.segments),
-        payload.time_outs.to_string(),
-        rtt,
-        most,
-    ]
 }

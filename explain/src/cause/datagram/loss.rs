@@ -52,21 +52,8 @@ pub(super) fn explain_udp_streams(
             found.push((share, finding));
         }
     }
-    let between = |it: &UdpStream| {
-        let same = |other: &&UdpStream| {
-            other.sender == it.sender
-                && other.receiver == it.receiver
-                && !other.stream.tool.is_named()
-        };
-        streams.iter().filter(same).count()
-    };
-    let is_numbered = |it: &&UdpStream| {
-        let is_at = |port: &u16| [it.sender.1, it.receiver.1].contains(port);
-        let is_other = [QUIC, NETBIOS_DATAGRAMS].iter().any(is_at);
-        is_sequence(&it.stream)
-            && (it.stream.tool.is_named() || !is_other && between(it) <= MAX_STREAMS)
-    };
-    for udp_stream in streams.iter().filter(is_numbered) {
+    let is_long = |it: &&UdpStream| it.stream.sent() >= MIN_DATAGRAMS;
+    for udp_stream in numbered_streams(streams).filter(is_long) {
         let stream = &udp_stream.stream;
         let above = above_path(stream);
         // What exceeds the path's rate is sent for nothing; other losses do not slow a UDP stream down.
@@ -92,6 +79,24 @@ pub(super) fn explain_udp_streams(
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
+/// The streams whose numbers are those of their datagrams: what is missing between them was lost.
+pub fn numbered_streams(streams: &[UdpStream]) -> impl Iterator<Item = &UdpStream> {
+    let between = |it: &UdpStream| {
+        let same = |other: &&UdpStream| {
+            other.sender == it.sender
+                && other.receiver == it.receiver
+                && !other.stream.tool.is_named()
+        };
+        streams.iter().filter(same).count()
+    };
+    streams.iter().filter(move |it| {
+        let is_at = |port: &u16| [it.sender.1, it.receiver.1].contains(port);
+        let is_other = [QUIC, NETBIOS_DATAGRAMS].iter().any(is_at);
+        is_sequence(&it.stream)
+            && (it.stream.tool.is_named() || !is_other && between(it) <= MAX_STREAMS)
+    })
+}
+
 /// True if the numbers are those of datagrams one after the other.
 fn is_sequence(stream: &Stream) -> bool {
     let times = if stream.gap_count <= FEW_GAPS {
@@ -114,7 +119,7 @@ fn is_sequence(stream: &Stream) -> bool {
         || is_unordered
         || is_short
         || is_skipped && stream.gap_count > 0;
-    stream.sent() >= MIN_DATAGRAMS && (stream.tool.is_iperf() || !is_another)
+    stream.tool.is_iperf() || !is_another
 }
 
 fn of_stream(stream: &UdpStream, share_of_time: f64, finding: Finding) -> PathFinding {

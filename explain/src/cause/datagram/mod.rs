@@ -24,6 +24,8 @@ mod tests;
 mod timeouts;
 mod unanswered;
 
+pub use loss::numbered_streams;
+
 use linerate_capture::traffic::Analysis;
 use linerate_results::record::Cause;
 
