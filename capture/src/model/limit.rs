@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 /// Limit of a connection's speed during an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
-    /// Opening the connection.
+    /// Before the first payload.
     Handshake,
     /// Segments passed at the fastest rate that the path showed.
     PathRate,
