@@ -63,6 +63,7 @@ pub use rate::{FastestRate, Progress, Window};
 use rate::{average, passed, total_ns};
 pub use reaction::Reaction;
 pub use round_trip::{RoundTrips, percentile};
+pub use stamp::stamp_delays_ns;
 pub use standing::WaitsAtLosses;
 pub use standstill::Standstill;
 pub use time::Span;

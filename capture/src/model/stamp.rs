@@ -13,6 +13,12 @@ const MAX_DRIFT: f64 = 200e-6;
 /// Median delay of packets, with their times and stamps, beyond the shortest. `None` without stamps in ticks of 10 ms or
 /// less.
 pub(super) fn delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
+    percentile(stamp_delays_ns(stamped)?, 50)
+}
+
+/// Delay of each packet of a host, with its time in nanoseconds and its stamp, beyond the shortest of them. `None` without stamps in ticks
+/// of 10 ms or less.
+pub fn stamp_delays_ns(stamped: &[(u64, u32)]) -> Option<Vec<u64>> {
     let (first, last) = (stamped.first()?, stamped.last()?);
     let ticks = last.1.wrapping_sub(first.1);
     let span_ns = last.0.saturating_sub(first.0);
@@ -36,7 +42,7 @@ pub(super) fn delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
     let level = |(at_ns, delay): &(u64, f64)| delay - per_ns * *at_ns as f64;
     let least = delays.iter().map(level).min_by(f64::total_cmp)?;
     let beyond = delays.iter().map(|it| (level(it) - least) as u64);
-    percentile(beyond.collect(), 50)
+    Some(beyond.collect())
 }
 
 /// Drift between the two clocks, in nanoseconds per nanosecond: the median of the slopes between the shortest delays of

@@ -441,6 +441,12 @@ impl Walk<'_> {
             self.push(opened_ns, to_ns, Limit::SenderIdle, number);
             return;
         }
+        // A part of a segment that fills the window up is sent when its sender has waited for more room long enough (RFC 9293 section
+        // 3.8.6.2.1).
+        if self.edge == Some(sent.end) && sent.len < full {
+            self.push(from_ns, to_ns, Limit::ReceiveWindow, number);
+            return;
+        }
         if flight_before == 0 {
             self.push(from_ns, to_ns, Limit::SenderIdle, number);
             return;

@@ -43,6 +43,28 @@ fn a_full_window_is_the_limit_at_both_ends_and_without_the_handshake() {
     );
 }
 
+#[test]
+fn a_sender_that_fills_up_a_window_with_a_part_of_a_segment_waited_for_the_window() {
+    // Behind four segments, half of one is left, which the sender holds back for 250 ms; the receiver opens the window then.
+    let mut download = Download::open(MS / 50, 10 * MS, 4_500);
+    for round in 0..20_u32 {
+        let at_ns = 30 * MS + u64::from(round) * 300 * MS;
+        let seq = 500 + round * 4_500;
+        for segment in 0..4 {
+            let sent_ns = at_ns + u64::from(segment) * 10_000;
+            download.data(sent_ns, seq + segment * MSS, (1, 1));
+        }
+        download.window = 500;
+        download.ack(at_ns + 10 * MS, seq + 4 * MSS);
+        download.part(at_ns + 260 * MS, seq + 4 * MSS, 500);
+        download.window = 4_500;
+        download.ack(at_ns + 280 * MS, seq + 4_500);
+    }
+    let model = download.model();
+    let waits = share(&model, Limit::ReceiveWindow);
+    assert!(waits > 0.8, "{waits} {:?}", &model.spans[..8]);
+}
+
 /// A link of a segment each 2 ms, always with 20 segments in its queue.
 fn full_link(mut download: Download) -> FlowModel {
     for segment in 0..400_u32 {

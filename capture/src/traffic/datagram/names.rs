@@ -10,8 +10,9 @@ const MAX_PENDING: usize = 128;
 const MAX_DONE: usize = 1024;
 /// A query for the same name after this time is another lookup: resolvers give up sooner (RFC 1536 section 1).
 const MAX_LOOKUP_NS: u64 = 30_000_000_000;
-/// A connection opened within this time after the answer needed it.
+/// A connection opened within this time after the answer needed it, or within this part of the time that the answer took.
 const OPENED_WITHIN_NS: u64 = 100_000_000;
+const OPENED_DIVISOR: u64 = 8;
 /// Latest lookups that a connection may have needed.
 const MAX_NEEDED: usize = 16;
 pub(super) const DNS: u16 = 53;
@@ -178,9 +179,10 @@ impl NameTable {
     pub(super) fn opens(&mut self, client: Address, time_ns: u64) {
         for lookup in self.done.iter_mut().rev().take(MAX_NEEDED) {
             let since_ns = time_ns.checked_sub(lookup.end_ns);
+            let soon_ns = (lookup.end_ns - lookup.start_ns) / OPENED_DIVISOR;
             lookup.is_needed |= lookup.client == client
                 && lookup.is_answered
-                && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS);
+                && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS.max(soon_ns));
         }
     }
 

@@ -4,6 +4,7 @@ use super::beacons::at_beacons;
 use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
+use super::held_at_sender::held_at_sender;
 use super::nagle;
 use super::pacing::is_timed_media;
 use super::rate;
@@ -189,8 +190,10 @@ fn split(pairs: &[Pair]) -> Option<(&[Pair], &[Pair])> {
     let jump = |at: &usize| pairs[*at].0.saturating_sub(pairs[at - 1].0);
     let (short, long) = pairs.split_at(candidates.max_by_key(jump)?);
     let slowest_short = short.iter().map(|(_, ns)| *ns).max()?;
-    let fastest_long = long.iter().map(|(_, ns)| *ns).min()?;
-    let is_slower = fastest_long > 2 * slowest_short + MIN_WAKE_UP_NS;
+    let of_long = |percent| percentile(long.iter().map(|(_, ns)| *ns).collect(), percent);
+    // What comes just before a sleeping end would wake up anyhow waits for a short time only.
+    let is_slower =
+        of_long(0)? > slowest_short && of_long(50)? > 2 * slowest_short + MIN_WAKE_UP_NS;
     let is_longer = long[0].0 > 2 * short[short.len() - 1].0;
     let is_chance = arrangements(pairs.len(), long.len()) < MIN_ARRANGEMENTS;
     (is_slower && is_longer && !is_chance).then_some((short, long))
@@ -265,6 +268,7 @@ pub(super) fn wake_up_latency(facts: &FlowFacts<'_>) -> Option<Rule> {
         });
     }
     rule.or_else(|| at_beacons(facts))
+        .or_else(|| held_at_sender(facts))
 }
 
 #[cfg(test)]
@@ -272,6 +276,20 @@ mod tests {
     use super::*;
     use crate::cause::flow::facts::OppositeTransfer;
     use crate::cause::synthetic::{MS, MSS, Script, US};
+
+    #[test]
+    fn an_end_that_would_have_woken_up_soon_sleeps_too() {
+        let of = |long_ms: [u64; 4]| {
+            let short = (0..20).map(|at| (5 * MS, 6 * MS + at * MS / 20));
+            let long = long_ms.map(|ms| (300 * MS, ms * MS));
+            let mut pairs: Vec<Pair> = short.chain(long).collect();
+            pairs.sort_unstable();
+            split(&pairs).is_some()
+        };
+        assert!(of([10, 57, 106, 60]));
+        assert!(!of([6, 57, 106, 60]), "one as soon as others");
+        assert!(!of([10, 11, 12, 13]), "hardly later");
+    }
 
     #[test]
     fn acknowledgments_behind_a_transfer_that_fills_their_way_are_not_late_by_their_receiver() {

@@ -13,6 +13,7 @@ use super::loss;
 use super::nagle;
 use super::rule::Rule;
 use super::unread::UNREAD;
+use super::window::STALLS;
 use linerate_capture::model::{Limit, WindowScale};
 use linerate_results::record::Cause;
 
@@ -55,6 +56,15 @@ const READ_SLOWLY: Alternative = Alternative {
     advice: "To decide: enlarge the receive buffer and measure again: to a program that reads slowly it gives no higher rate.",
 };
 
+/// A program that does not read for some time reads all that arrives otherwise.
+const STANDS_STILL: Alternative = Alternative {
+    cause: Cause::ReceiverStalls,
+    summary: "The same closings fit a receiver that something else stops at these times, and whose program reads all that arrives between \
+              them.",
+    advice: "To decide: read the program's rate while nothing arrives (a limit of its own, the rate of a disk or display): a program that \
+             is stopped catches up afterwards.",
+};
+
 /// The other explanation of what `rule` explains.
 pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternative> {
     let is_near_receiver = facts.model.is_near_receiver();
@@ -71,6 +81,9 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::SendBuffer if is_near_receiver => Cause::HostPacing,
         Cause::NoWindowScaling if facts.model.scale == WindowScale::Inferred(0) => {
             return Some(SCALE_OF_ZERO);
+        }
+        Cause::ReceiverReadsSlowly if rule.evidence.contains_key(STALLS) => {
+            return Some(STANDS_STILL);
         }
         Cause::ReceiverReadsSlowly
             if rule.evidence.get(UNREAD).is_some_and(|it| *it < MOST_READ) =>
@@ -91,9 +104,6 @@ pub(super) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) -> Option<Alternat
         Cause::SenderIdle if !is_near_receiver => Cause::HostPacing,
         Cause::SenderIdle if !sees_sender => Cause::SendBuffer,
         Cause::ChecksumErrors => Cause::ReceiverStalls,
-        Cause::ReceiverStalls if rule.limits.contains(&Limit::ClosedWindow) => {
-            Cause::ReceiverReadsSlowly
-        }
         Cause::ReceiverStalls if facts.model.time_ns(Limit::Timeout) > 0 => {
             Cause::RetransmissionStalls
         }
@@ -137,11 +147,6 @@ fn words(cause: Cause) -> Option<Alternative> {
             "The same steps fit a program that waits for its data: slow storage, a sensor, a computation for each part.",
             "To decide: measure how long the program's reads take, or send the same octets from memory: a pace of the host stays \
              the same.",
-        ),
-        Cause::ReceiverReadsSlowly => (
-            "The same closings fit a program that reads slowly, in steps that are larger than its buffer.",
-            "To decide: read the program's rate while nothing arrives (a limit of its own, the rate of a disk or display): a \
-             program that stops catches up afterwards.",
         ),
         Cause::ReceiveWindow => (
             "The same waits fit a receiver whose window is full: how much it grants at the time does not show.",

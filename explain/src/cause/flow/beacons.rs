@@ -32,6 +32,9 @@ const FURTHER_LATE: usize = 2;
 const AWAKE_DIVISOR: usize = 8;
 /// One message in so many more than requests is none that waited for one.
 const UNASKED_DIVISOR: usize = 4;
+/// Answers come at ticks of their own if their distances to these vary so many times less than the waits for them: those at the ticks of
+/// whoever asks vary as much.
+const EVEN_FACTOR: u64 = 4;
 /// A smaller share of the time in which answers are awaited is not worth a finding: between two requests, nobody waits.
 const MIN_SHARE: f64 = 0.1;
 
@@ -57,9 +60,13 @@ impl LateAnswers {
             .collect();
         let (period_ns, late) = at_ticks(&late)?;
         // Where all take as long, they come at the ticks of whoever asks.
-        let times = || late.iter().map(|(_, ns)| *ns).collect();
-        let spread_ns = percentile(times(), 90)? - percentile(times(), 10)?;
-        let is_spread = spread_ns >= period_ns / 4;
+        let spread_ns = spread(late.iter().map(|(_, ns)| *ns))?;
+        let first_ns = late.first().map(end_ns)?;
+        let phases = late
+            .iter()
+            .map(|it| (end_ns(it) - first_ns + period_ns / 2) % period_ns);
+        let is_own_clock = spread_ns >= MIN_LATE_NS && spread_ns >= EVEN_FACTOR * spread(phases)?;
+        let is_spread = spread_ns >= period_ns / 4 || is_own_clock;
         // A stack that acknowledges some requests long before they are answered is awake.
         let awake = waits.iter().filter(|it| {
             it.ns - least_ns >= MIN_LATE_NS && it.acked_ns.is_some() && !is_silent(it)
@@ -98,6 +105,12 @@ fn at_ticks(late: &[(Wait, u64)]) -> Option<(u64, Vec<(Wait, u64)>)> {
             (are_few && !is_chance).then_some((period_ns, fitting))
         })
     })
+}
+
+/// Within what the middle eight of ten times differ.
+fn spread(times_ns: impl Iterator<Item = u64>) -> Option<u64> {
+    let times_ns: Vec<u64> = times_ns.collect();
+    Some(percentile(times_ns.clone(), 90)? - percentile(times_ns, 10)?)
 }
 
 fn end_ns((wait, _): &(Wait, u64)) -> u64 {

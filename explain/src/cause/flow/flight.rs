@@ -14,6 +14,11 @@ const EVEN_FACTOR: u64 = 3;
 /// Beginning and end of a transfer take a smaller part of the time than the rest.
 const MIN_EVEN_SHARE: f64 = 0.75;
 
+/// A few segments come closer together by chance.
+const BUSY_PERCENT: usize = 90;
+/// Whoever gains less has no reason to look for a cause.
+const MIN_IDLE_GAIN: f64 = 1.2;
+
 /// Fewer round trips to the sender may all contain a wait of its program.
 const MIN_SAMPLES: usize = 8;
 
@@ -186,6 +191,28 @@ pub(super) fn even_share(facts: &FlowFacts<'_>) -> f64 {
     stats::ratio(near_ns as f64, gaps.iter().sum::<u64>() as f64)
 }
 
+/// True if what arrives in the busiest halves of a round trip would come at a higher rate than what arrives in a whole one: a sender that
+/// waits for acknowledgments leaves the path idle meanwhile. What a queue passes comes at the same rate in any time, more or less.
+pub(super) fn leaves_path_idle(facts: &FlowFacts<'_>, rtt_ns: u64) -> bool {
+    let new = facts.model.view.sent.iter();
+    let new: Vec<&Transmission> = new
+        .filter(|it| it.len > 0 && !it.is_retransmission())
+        .collect();
+    let busiest = |within_ns: u64| {
+        let (mut first, mut octets) = (0, 0);
+        let arrived = new.iter().map(|it| {
+            octets += u64::from(it.len);
+            while new[first].time_ns + within_ns < it.time_ns {
+                octets -= u64::from(new[first].len);
+                first += 1;
+            }
+            octets
+        });
+        percentile(arrived.collect(), BUSY_PERCENT).unwrap_or(0) as f64
+    };
+    busiest(rtt_ns / 2) >= MIN_IDLE_GAIN / 2.0 * busiest(rtt_ns)
+}
+
 /// True if the capture shows when acknowledgments reach the sender. Otherwise, bursts at intervals of a timer look like
 /// those of each round trip.
 fn knows_round_trip(facts: &FlowFacts<'_>) -> bool {
@@ -194,4 +221,31 @@ fn knows_round_trip(facts: &FlowFacts<'_>) -> bool {
         || model.closed_ns.is_some() && model.closed_ns == model.to_sender.base_ns()
         || model.to_sender.count() >= MIN_SAMPLES
         || model.release_ns.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::synthetic::{MS, MSS, Script, US};
+    use linerate_capture::tcp::End;
+
+    /// Captured at the receiver: 20 segments in each round trip of 20 ms, each `at_us` of its place later than the first one.
+    fn is_idle(at_us: impl Fn(u64) -> u64) -> bool {
+        let mut upload = Script::open(End::First, 20 * US, 20 * MS, 60_000);
+        for number in 0..1_000 {
+            let round_ns = number / 20 * 20 * MS;
+            upload.at(40 * MS + round_ns + at_us(number % 20) * US);
+            upload.send(1, MSS, 0).ack_all();
+        }
+        let flow = upload.flow();
+        leaves_path_idle(&FlowFacts::of(&flow).expect("payload"), 20 * MS)
+    }
+
+    #[test]
+    fn a_path_is_idle_between_flights_and_not_behind_what_varies() {
+        assert!(is_idle(|place| place * 400), "8 of 20 ms");
+        assert!(!is_idle(|place| place * 1_000));
+        let slots = |place| place / 5 * 5_000 + place % 5 * 100;
+        assert!(!is_idle(slots), "a radio's slots");
+    }
 }

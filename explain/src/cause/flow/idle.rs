@@ -70,7 +70,7 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
         || is_own_stream(facts)
         || is_clocked(facts)
         || is_held_back
-        || are_behind_messages(facts, &long)
+        || are_behind_messages(facts, &long, &silences)
         || rate::is_steady(facts)
     {
         return None;
@@ -99,13 +99,21 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
 
 /// True if most of `silences` come after nothing but pushed segments that have room for more, or nearly all are long and come
 /// after a write that leaves at once: a source that has no more at a time.
-fn are_behind_messages(facts: &FlowFacts<'_>, silences: &[&Span]) -> bool {
+fn are_behind_messages(facts: &FlowFacts<'_>, silences: &[&Span], all: &[Span]) -> bool {
     let sent = &facts.model.view.sent;
     let room = facts.mss().unwrap_or(LEAST_MTU_PAYLOAD);
     let is_message = |it: &Transmission| it.is_pushed && u64::from(it.len) + OPTIONS <= room;
     let mut from_ns = 0;
     let (mut messages, mut news) = (0, 0);
+    // Of an answer, somebody awaits all.
+    let is_asked = facts.model.turns.changes() > 0;
+    let shorter = all.iter().filter(|it| !is_asked && it.ns() >= IDLE_NS);
+    let mut before = shorter.peekable();
     for silence in silences {
+        // A shorter silence ends a write, too.
+        while let Some(shorter) = before.next_if(|it| it.end_ns <= silence.start_ns) {
+            from_ns = shorter.end_ns.max(from_ns);
+        }
         let block = sent.partition_point(|it| it.time_ns < from_ns)
             ..sent.partition_point(|it| it.time_ns <= silence.start_ns);
         let block = sent.get(block).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::class::FlowClass;
 use super::clock::is_clocked;
 use super::evenness;
 use super::facts::FlowFacts;
-use super::flight::{ConstantFlight, arrives_evenly};
+use super::flight::{ConstantFlight, arrives_evenly, leaves_path_idle};
 use super::pacing::{is_media, is_own_stream, is_timed_media};
 use super::rate;
 use super::rule::Rule;
@@ -141,6 +141,9 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         round_trips,
         ..
     } = flight;
+    if is_unseen && !leaves_path_idle(facts, rtt_ns) {
+        return None;
+    }
     let window = facts.model.largest_window();
     // What leaves no room for another segment is limited by the window.
     let room = facts.model.scale.shift().map_or(0, |_| facts.full);

@@ -16,6 +16,7 @@
 //! | `pacing` | a sender that sets its own pace |
 //! | `acks` | late and rare acknowledgments |
 //! | `beacons` | answers that come late at the ticks of a clock |
+//! | `held_at_sender` | packets that wait at an end that sleeps |
 //! | `exchange` | requests and answers |
 //! | `evenness` | rates that losses do not change |
 //! | `flight` | data in flight that is the same in each round trip |
@@ -58,6 +59,7 @@ mod finding;
 mod flight;
 mod frame;
 mod full_line;
+mod held_at_sender;
 mod idle;
 mod in_flight;
 mod loss;

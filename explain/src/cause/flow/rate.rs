@@ -27,6 +27,8 @@ pub(super) const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
 /// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
 const LINE_TOLERANCE: f64 = 0.01;
+/// A host answers within this time if nothing lies between it and the capture point.
+const BESIDE_NS: u64 = 300_000;
 /// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
 /// shaper.
 pub(super) const MAX_ABOVE_LINE: f64 = 1.002;
@@ -277,6 +279,7 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         }
         None => "segments pass at the fastest rate that the path shows,".to_owned(),
     };
+    let shaper_wait_ns = shaper_wait_ns(facts, rate);
     let passed = format!(
         "For {} of the time {what} {} of payload ({:.2} Mbit/s on an Ethernet wire)",
         format::percent(share),
@@ -297,6 +300,18 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
                 format::count((line / 1e6) as u64)
             ),
             "No change at the ends helps: only a faster line, or less to send.".to_owned(),
+        ),
+        None if shaper_wait_ns.is_some() => (
+            Cause::HostPacing,
+            format!(
+                "{passed}. They wait {} (median) before the capture point, beside {}, where the first ones passed at once: a shaper of \
+                 that host sets this rate.",
+                format::time(shaper_wait_ns.unwrap_or(0)),
+                facts.sender
+            ),
+            "Check the sending host first: a shaper (tc qdisc), a limit of its container or virtual machine, \
+             SO_MAX_PACING_RATE."
+                .to_owned(),
         ),
         None if steady => (
             Cause::PathRate,
@@ -329,6 +344,19 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::PathRate],
         has_gain: false,
     })
+}
+
+/// Median time that segments wait within their sender's host, at this rate of payload, octets per second: the capture point is beside it,
+/// and a segment passed sooner than a link of that rate passes it.
+fn shaper_wait_ns(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<u64> {
+    let model = &facts.model;
+    let to_sender = &model.to_sender;
+    let wait_ns = to_sender.queue_ns(50)?;
+    let waits_there = model.is_queued && model.queue_ns == Some((wait_ns, to_sender.queue_ns(90)?));
+    let is_beside = to_sender.base_ns()? < BESIDE_NS && !model.is_near_receiver();
+    let segment_ns = stats::ratio(facts.full as f64 * 1e9, bytes_per_s) as u64;
+    let passed_at_once = to_sender.percentile(0)? < segment_ns / 2;
+    (waits_there && is_beside && passed_at_once && facts.shared.is_none()).then_some(wait_ns)
 }
 
 /// Where a full link is, in words: in the part of the path that transfers which fill it together have in common.

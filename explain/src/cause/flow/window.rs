@@ -38,6 +38,8 @@ const SHRUNK: u64 = 3;
 const MIN_SHRUNK: usize = 20;
 /// A smaller buffer holds little unread data.
 const MIN_BUFFER_SEGMENTS: u64 = 4;
+/// The evidence that a program does not read for some time, and reads all that arrives between these times.
+pub(super) const STALLS: &str = "stalls";
 /// Largest window without scaling (RFC 9293 section 3.1).
 const UNSCALED: u32 = 65_535;
 
@@ -147,7 +149,7 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         && (full <= closed || facts.fastest().is_none_or(|rate| rate <= MAX_SLOWED * reading));
     if is_stalling && (rhythm.is_some() || stalls.len() < MIN_STALLS) {
         let mean_ns = stalled_ns / stalls.len() as u64;
-        figures.insert("stalls".to_owned(), stalls.len() as f64);
+        figures.insert(STALLS.to_owned(), stalls.len() as f64);
         figures.insert("stall_ns_mean".to_owned(), mean_ns as f64);
         let interval = rhythm.map_or(String::new(), |rhythm| {
             figures.insert("period_ns".to_owned(), rhythm.period_ns as f64);
@@ -164,7 +166,8 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
         };
         return Rule {
             share: closed + full,
-            cause: Cause::ReceiverStalls,
+            // Its stack answers meanwhile.
+            cause: Cause::ReceiverReadsSlowly,
             confidence: if rhythm.is_some() { 0.85 } else { 0.7 },
             summary: format!(
                 "{} closes its window {stopped}{interval}: its program does not read meanwhile.",

@@ -51,6 +51,25 @@ fn late_repeated_and_missing_answers_are_waiting_for_names() {
     }
 }
 
+/// A name after 3 s, by the second query, and a download so long after the answer.
+fn opened_after(opened_ms: u64) -> Vec<Cause> {
+    let mut capture = Capture::default();
+    let client = (CLIENT, 2_000);
+    for query_ms in [0, 2_990] {
+        capture.udp(query_ms * MS, [client, DNS], &name(1, false));
+    }
+    capture.udp(3_000 * MS, [DNS, client], &name(1, true));
+    let opened_ns = (3_000 + opened_ms) * MS;
+    capture.download(opened_ns, (CLIENT, 3_000), (9, 80), 10 * MS);
+    capture.causes()
+}
+
+#[test]
+fn a_program_that_waits_for_a_name_for_long_may_take_a_part_of_it_to_begin() {
+    assert_eq!(opened_after(300), [Cause::NameResolution]);
+    assert_eq!(opened_after(900), []);
+}
+
 #[test]
 fn quick_answers_and_lookups_that_nothing_waits_for_are_healthy() {
     assert_eq!(lookups(&[0], Some(30)).causes(), []);

@@ -26,6 +26,9 @@ const PROMPT_PER_STOP: usize = 2;
 const PROMPT_NS: u64 = 5_000_000;
 /// Acknowledgments closer together are those of one look.
 const TOGETHER_NS: u64 = 200_000;
+/// A host works on a frame for less: so many answers in a row that are further apart came to what arrived one after the other.
+const APART_NS: u64 = 2_000_000;
+const MIN_APART: usize = 4;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3).
 const OWED_SEGMENTS: u64 = 2;
 
@@ -53,10 +56,10 @@ fn answers(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
     answers
 }
 
-/// The answers that came at once, each to what arrived since the one before: the most in a row, and all.
-fn prompt(answers: &[(u64, u64)], base_ns: u64) -> (usize, usize) {
+/// The answers that came at once, each at least `apart_ns` after the one before: the most in a row, and all.
+fn prompt(answers: &[(u64, u64)], base_ns: u64, apart_ns: u64) -> (usize, usize) {
     let runs = answers.split(|(wait_ns, _)| *wait_ns > base_ns + PROMPT_NS);
-    let apart = |run: &[(u64, u64)]| run.iter().filter(|(_, ns)| *ns >= TOGETHER_NS).count();
+    let apart = |run: &[(u64, u64)]| run.iter().filter(|(_, ns)| *ns >= apart_ns).count();
     let counts: Vec<usize> = runs.map(apart).collect();
     (
         counts.iter().copied().max().unwrap_or(0),
@@ -78,9 +81,11 @@ pub(super) fn stops_after_each_block(facts: &FlowFacts<'_>) -> Option<Rule> {
     let total_ns: u64 = stops.iter().sum();
     let share = facts.share_of(total_ns);
     let is_equal = p90 - p10 <= p50 / EQUAL_PART;
-    let (most, all) = prompt(&answers, base_ns);
-    let is_told =
-        most >= MIN_PROMPT || stops.len() >= MIN_PROMPT && all >= PROMPT_PER_STOP * stops.len();
+    let (most, all) = prompt(&answers, base_ns, TOGETHER_NS);
+    let (apart, _) = prompt(&answers, base_ns, APART_NS);
+    let is_told = most >= MIN_PROMPT
+        || apart >= MIN_APART
+        || stops.len() >= MIN_PROMPT && all >= PROMPT_PER_STOP * stops.len();
     // Behind a transfer that fills the way of the acknowledgments, they wait for its queue.
     if facts.against.is_some_and(|it| it.is_full)
         || stops.len() < MIN_STOPS
@@ -177,6 +182,27 @@ mod tests {
         assert!(short_blocks(20, 3).is_some());
         assert!(short_blocks(20, 1).is_none(), "it may look at intervals");
         assert!(short_blocks(5, 3).is_none(), "few");
+    }
+
+    /// A few pairs are acknowledged as they arrive, `apart_ns` after each other, and then eight blocks at once, after a stop of 120 ms each.
+    fn begins_with(pairs: u32, apart_ns: u64) -> Option<Rule> {
+        let mut upload = Script::open(End::First, 10 * MS, 20 * US, 60_000);
+        upload.at(30 * MS).send(20, MSS, 10 * US).after(10 * MS);
+        for pair in 1..=pairs {
+            upload.ack(1 + 2 * pair * MSS).after(apart_ns);
+        }
+        for _ in 0..8 {
+            upload.after(120 * MS).ack_pairs().after(20 * US);
+            upload.send(12, MSS, 10 * US);
+        }
+        stops_after_each_block(&FlowFacts::of(&upload.flow())?)
+    }
+
+    #[test]
+    fn a_receiver_that_answered_the_first_block_as_it_came_looks_at_no_intervals() {
+        assert!(begins_with(5, 5 * MS).is_some());
+        assert!(begins_with(2, 5 * MS).is_none(), "few");
+        assert!(begins_with(5, MS).is_none(), "its work on each frame");
     }
 
     #[test]

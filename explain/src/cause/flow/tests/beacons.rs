@@ -125,6 +125,30 @@ fn answers_that_take_as_long_follow_the_clock_of_whoever_asks() {
     assert_eq!(asleep(&found), None, "{found:?}");
 }
 
+/// Requests from 60 to 100 ms after each answer, captured at the client; answered at the time that `answered_ns` gives for that at which
+/// they reach the server.
+fn soon_after_each(answered_ns: impl Fn(u64, u64) -> u64) -> Vec<Finding> {
+    let mut dialogue = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
+    for number in 0..30 {
+        dialogue
+            .after((60 + chance(number, 40)) * MS)
+            .write(End::First, 90);
+        let sent_ns = answered_ns(number, dialogue.now_ns + 2 * MS);
+        dialogue.at(sent_ns + 2 * MS).write(End::Second, 300);
+    }
+    let found = findings(dialogue);
+    found.into_iter().map(|it| it.finding).collect()
+}
+
+#[test]
+fn answers_at_ticks_to_requests_soon_after_the_one_before_are_those_of_a_station_that_sleeps() {
+    let found = soon_after_each(|_, received_ns| tick_ns(received_ns));
+    assert!(asleep(&found).is_some(), "{found:?}");
+    let found =
+        soon_after_each(|number, received_ns| received_ns + (100 + chance(number + 99, 40)) * MS);
+    assert_eq!(asleep(&found), None, "{found:?}");
+}
+
 #[test]
 fn few_late_answers_may_be_at_the_ticks_of_a_clock_by_chance() {
     assert_eq!(asleep(&radio(6)), None);

@@ -2,7 +2,7 @@
 
 use super::causes;
 use crate::cause::synthetic::{MS, MSS, Script, US};
-use linerate_capture::tcp::End;
+use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 
 /// Segments that pass alone behind a shaper, captured at their sender: three of them at once, all others after 115 ms, and the last
@@ -122,4 +122,57 @@ fn a_server_that_thinks_behind_an_upload_is_late_however_full_the_path_was() {
     assert!(found.contains(&Cause::ServerThinkTime), "{found:?}");
     let found = answered_upload(20);
     assert!(!found.contains(&Cause::ServerThinkTime), "{found:?}");
+}
+
+/// An upload over a path of 6 ms whose segments leave each 3.5 ms, 14 ms after they were written, by their time stamps; the first ones leave
+/// at once. The sender is `to_sender_us` from the capture point.
+fn shaped(to_sender_us: u64) -> Vec<Cause> {
+    let stamps = |ns: u64, echo_ns: u64| {
+        let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+        let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
+        options[4..8].copy_from_slice(&ticks(ns));
+        options[8..].copy_from_slice(&ticks(echo_ns));
+        options
+    };
+    let legs_ns = [6 * MS, to_sender_us * US];
+    let mut upload = Script::open_with(End::First, legs_ns, 60_000, &stamps(1, 1));
+    let (mut passed, mut acked_ns) = (Vec::new(), vec![10 * MS]);
+    for number in 0..400_u64 {
+        let before_ns = acked_ns[acked_ns.len() - 1];
+        let at_ns = match passed.last() {
+            Some(last_ns) if number >= 20 => last_ns + 7 * MS / 2,
+            _ => before_ns + to_sender_us * US,
+        };
+        passed.push(at_ns);
+        acked_ns.push(at_ns + 6 * MS);
+    }
+    let mut next_ack = 0;
+    for (number, at_ns) in passed.iter().enumerate() {
+        while next_ack < number && acked_ns[next_ack + 1] <= *at_ns {
+            next_ack += 1;
+            let ns = acked_ns[next_ack];
+            upload.at(ns);
+            let seq = [1, 1 + next_ack as u32 * MSS];
+            upload.packet(End::Second, Segment::ACK, seq, 0, &stamps(ns, ns));
+        }
+        let written_ns = if number < 20 { *at_ns } else { at_ns - 14 * MS };
+        let heard = acked_ns.partition_point(|ns| *ns + to_sender_us * US <= written_ns);
+        let echo_ns = acked_ns[heard.max(1) - 1];
+        upload.at(*at_ns);
+        let seq = [1 + number as u32 * MSS, 1];
+        upload.packet(
+            End::First,
+            Segment::ACK,
+            seq,
+            MSS,
+            &stamps(written_ns, echo_ns),
+        );
+    }
+    causes(upload)
+}
+
+#[test]
+fn what_waits_within_its_host_is_shaped_there() {
+    assert_eq!(shaped(30)[0], Cause::HostPacing);
+    assert_eq!(shaped(4_000)[0], Cause::PathRate);
 }

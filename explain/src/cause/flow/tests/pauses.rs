@@ -67,6 +67,20 @@ fn messages_that_come_when_they_come_are_no_idle_sender() {
 }
 
 /// Pairs of segments, each 12 ms after the one before, captured late at their receiver, which grants 65,535 octets.
+/// What changes on a screen: two segments and a part of one, from 30 to 230 ms apart.
+#[test]
+fn news_after_long_and_short_silences_are_no_idle_sender() {
+    let mut upload = upload(12 * MS, 20 * US, 60_000);
+    let mut at_ns = 30 * MS;
+    for number in 0..80 {
+        upload.at(at_ns).send(2, MSS, 10 * US);
+        upload.send(1, 300 + number as u32, 10 * US);
+        upload.after(12 * MS).ack_all();
+        at_ns += [30, 60, 110, 45, 230][number % 5] * MS;
+    }
+    assert_eq!(causes(upload), []);
+}
+
 #[test]
 fn segments_that_arrive_evenly_do_not_show_what_is_in_flight() {
     let mut download = Script::late(End::Second, 65_535);

@@ -53,7 +53,7 @@ fn repairs(closes: bool) -> Option<Cause> {
 fn what_may_limit_the_same_time_instead_is_the_second_explanation() {
     assert_eq!(
         closings(8, 60),
-        [Cause::ReceiverStalls, Cause::ReceiverReadsSlowly]
+        [Cause::ReceiverReadsSlowly, Cause::ReceiverStalls]
     );
     assert_eq!(
         outage(),
@@ -63,7 +63,7 @@ fn what_may_limit_the_same_time_instead_is_the_second_explanation() {
 
 #[test]
 fn a_window_that_is_closed_after_a_repair_is_that_of_a_program_that_stops() {
-    assert_eq!(repairs(true), Some(Cause::ReceiverStalls));
+    assert_eq!(repairs(true), Some(Cause::ReceiverReadsSlowly));
     assert_eq!(repairs(false), Some(Cause::SenderIdle));
 }
 

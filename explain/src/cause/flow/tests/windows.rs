@@ -36,9 +36,13 @@ pub(super) fn closings(windows: u64, closed_ms: u64) -> Vec<Cause> {
 }
 
 #[test]
-fn a_program_that_takes_a_buffer_at_a_time_is_slow_and_one_that_stops_now_and_then_stalls() {
-    assert_eq!(closings(1, 45)[0], Cause::ReceiverReadsSlowly);
-    assert_eq!(closings(8, 60)[0], Cause::ReceiverStalls);
+fn a_program_that_takes_a_buffer_at_a_time_does_not_stand_still_and_one_that_stops_now_and_then_may()
+ {
+    let slow = closings(1, 45);
+    assert_eq!(slow[0], Cause::ReceiverReadsSlowly);
+    assert!(!slow.contains(&Cause::ReceiverStalls), "{slow:?}");
+    let stops = [Cause::ReceiverReadsSlowly, Cause::ReceiverStalls];
+    assert_eq!(closings(8, 60)[..2], stops);
 }
 
 #[test]
