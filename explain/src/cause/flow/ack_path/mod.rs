@@ -373,7 +373,7 @@ fn always_behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let (own_ns, least_ns) = (facts.model.base_rtt_ns()?, facts.least_rtt_ns?);
     let queue_ns = own_ns.checked_sub(least_ns)?;
     if is_shared
-        || fills_both_ways(facts, against)
+        || is_as_fast(facts, against)
         || facts.connection().handshake().legs_ns().is_none()
         || queue_ns < MIN_ACK_QUEUE_NS.max(ALWAYS_FACTOR * least_ns)
     {
