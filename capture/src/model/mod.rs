@@ -118,6 +118,8 @@ pub struct FlowModel {
     pub queue_ns: Option<(u64, u64)>,
     /// Median time that acknowledgments wait on their way back, by the clocks that stamp packets.
     pub ack_queue_ns: Option<u64>,
+    /// Median time that data waits before the capture point, by the clock that stamps it.
+    pub data_delay_ns: Option<u64>,
     /// Interval of acknowledgments that the way back spaces.
     pub ack_interval: Option<AckInterval>,
     /// The time by limit.
@@ -282,7 +284,7 @@ impl FlowModel {
             _ => queue_ns.map(|(p50, _)| p50),
         };
         let is_before_queue = is_near_receiver && !queue::waits_before_receiver(sides, could_queue);
-        let ack_queue_ns = queue::ack_queue_ns(&view, is_before_queue, waited_ns);
+        let ack_queue_ns = queue::ack_queue_ns(&view, &to_receiver, is_before_queue, waited_ns);
         let trips = [&to_receiver, &to_sender][usize::from(is_near_receiver)];
         let may_vary = is_queued
             && could_queue[usize::from(is_near_receiver)]
@@ -326,6 +328,7 @@ impl FlowModel {
         let ends = [data_sender, data_sender.other()];
         let is_selective = ends.into_iter().all(|end| connection.sack_permitted(end));
         let ack_interval = AckInterval::of(&view, is_selective);
+        let data_delay_ns = queue::data_delay_ns(&view);
         let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions, &standstills);
         let utilization = fastest.map_or(0.0, |rate| {
@@ -353,6 +356,7 @@ impl FlowModel {
             is_queued,
             queue_ns,
             ack_queue_ns,
+            data_delay_ns,
             ack_interval,
             spans,
             keeps_behind_gap,

@@ -67,26 +67,28 @@ pub(super) fn waits_before_receiver(trips: [&RoundTrips; 2], could_queue: [bool;
 
 /// Median time that acknowledgments wait on their way back. Where they have passed the queue already at the capture point, it is the
 /// delay of acknowledgments over their stamps; where they are still before it, what the delay of data over its stamps leaves of all
-/// waiting, `waited_ns`.
+/// waiting, `waited_ns`. Acknowledgments count if they show a round trip: those of a recovery do not, and often wait longer.
 pub(super) fn ack_queue_ns(
     view: &DirectionView,
+    to_receiver: &RoundTrips,
     is_before_queue: bool,
     waited_ns: Option<u64>,
 ) -> Option<u64> {
     let all_ns = waited_ns?;
     if is_before_queue {
-        let data: Vec<(u64, u32)> = view
-            .sent
-            .iter()
-            .map(|it| (it.time_ns, it.timestamp))
-            .collect();
-        Some(all_ns.saturating_sub(stamp::delay_ns(&data)?))
-    } else {
-        let acks: Vec<(u64, u32)> = view
-            .acks
-            .iter()
-            .map(|it| (it.time_ns, it.timestamp))
-            .collect();
-        stamp::delay_ns(&acks)
+        return Some(all_ns.saturating_sub(data_delay_ns(view)?));
     }
+    let samples = to_receiver.samples();
+    let is_sample = |time_ns: u64| {
+        let found = samples.binary_search_by_key(&time_ns, |(at_ns, _)| *at_ns);
+        found.is_ok()
+    };
+    let acks = view.acks.iter().map(|it| (it.time_ns, it.timestamp));
+    stamp::delay_ns(&acks.collect::<Vec<_>>(), is_sample)
+}
+
+/// Median time that data waits before the capture point, by the clock that stamps it.
+pub(super) fn data_delay_ns(view: &DirectionView) -> Option<u64> {
+    let data = view.sent.iter().map(|it| (it.time_ns, it.timestamp));
+    stamp::delay_ns(&data.collect::<Vec<_>>(), |_| true)
 }

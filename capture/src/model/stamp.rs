@@ -1,9 +1,12 @@
 //! Delays of packets by the clock of the host that stamped them (RFC 7323).
 
 use super::round_trip::percentile;
+use std::ops::Range;
 
 /// Ticks of a clock between the first and the last stamp, at least.
 const MIN_TICKS: u32 = 20;
+/// Measured ticks for each true one. A clock of 5 ms is no slow one of 4 ms.
+const MEASURED: Range<f64> = 0.85..1.2;
 /// Parts of the time, whose shortest delays are compared.
 const PARTS: u64 = 4;
 /// Largest drift: crystals deviate by 100 ppm at most, like those of PHYs (IEEE 802.3 clause 22.2.2.1), in both hosts. A
@@ -19,6 +22,9 @@ pub(super) fn delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
 /// Delay of each packet of a host, with its time in nanoseconds and its stamp, beyond the shortest of them. `None` without stamps in ticks
 /// of 10 ms or less.
 pub fn stamp_delays_ns(stamped: &[(u64, u32)]) -> Option<Vec<u64>> {
+/// Median delay of packets, with their times and stamps, beyond the shortest of all, of those whose time is counted. `None` without
+/// stamps in ticks of 10 ms or less.
+pub(super) fn delay_ns(stamped: &[(u64, u32)], is_counted: impl Fn(u64) -> bool) -> Option<u64> {
     let (first, last) = (stamped.first()?, stamped.last()?);
     let ticks = last.1.wrapping_sub(first.1);
     let span_ns = last.0.saturating_sub(first.0);
@@ -26,10 +32,10 @@ pub fn stamp_delays_ns(stamped: &[(u64, u32)]) -> Option<Vec<u64>> {
         return None;
     }
     let measured_ns = span_ns as f64 / f64::from(ticks);
-    // Clocks tick at 1 ms, 4 ms or 10 ms; a queue that grows falsifies the quotient.
+    // Clocks tick at 1 ms, 4 ms or 10 ms; a queue that grows or drains falsifies the quotient.
     let tick_ns = [1e6, 4e6, 1e7]
         .into_iter()
-        .find(|tick| (measured_ns / tick - 1.0).abs() < 0.15)?;
+        .find(|tick| MEASURED.contains(&(measured_ns / tick)))?;
     let delay = |(time_ns, stamp): &(u64, u32)| {
         let since = stamp.wrapping_sub(first.1) as i32;
         *time_ns as f64 - first.0 as f64 - f64::from(since) * tick_ns
@@ -43,6 +49,10 @@ pub fn stamp_delays_ns(stamped: &[(u64, u32)]) -> Option<Vec<u64>> {
     let least = delays.iter().map(level).min_by(f64::total_cmp)?;
     let beyond = delays.iter().map(|it| (level(it) - least) as u64);
     Some(beyond.collect())
+    let counted = stamped.iter().zip(&delays);
+    let counted = counted.filter(|((time_ns, _), _)| is_counted(*time_ns));
+    let beyond = counted.map(|(_, it)| (level(it) - least) as u64);
+    percentile(beyond.collect(), 50)
 }
 
 /// Drift between the two clocks, in nanoseconds per nanosecond: the median of the slopes between the shortest delays of
@@ -82,7 +92,7 @@ mod tests {
     #[test]
     fn a_fast_clock_is_no_queue() {
         for drift in [100e-6, -100e-6] {
-            let delay_ns = delay_ns(&stamped(drift, |_| 5 * MS)).expect("stamps");
+            let delay_ns = delay_ns(&stamped(drift, |_| 5 * MS), |_| true).expect("stamps");
             assert!(delay_ns <= 3 * MS / 2, "{delay_ns}");
         }
     }
@@ -91,13 +101,25 @@ mod tests {
     fn a_queue_is_measured_beside_a_fast_clock() {
         // It builds up in the first second, and stays.
         let queued = |number: u64| 5 * MS + number.min(100) * MS * 8 / 10;
-        let delay_ns = delay_ns(&stamped(100e-6, queued)).expect("stamps");
+        let delay_ns = delay_ns(&stamped(100e-6, queued), |_| true).expect("stamps");
         assert!(delay_ns.abs_diff(80 * MS) <= 2 * MS, "{delay_ns}");
     }
 
     #[test]
+    fn a_queue_that_grows_all_the_time_is_no_slower_clock() {
+        // 180 ms more in 1.2 s; a clock of 5 ms would lose 300 ms.
+        let grows = |per_number_ns: u64| {
+            let all = stamped(0.0, |number| number * per_number_ns);
+            delay_ns(&all[..120], |_| true)
+        };
+        let delay_ns = grows(1_750_000).expect("stamps");
+        assert!(delay_ns.abs_diff(105 * MS) <= 3 * MS, "{delay_ns}");
+        assert_eq!(grows(2_500_000), None);
+    }
+
+    #[test]
     fn packets_without_stamps_show_no_delay() {
-        assert_eq!(delay_ns(&[(0, 0), (MS, 0)]), None);
-        assert_eq!(delay_ns(&[]), None);
+        assert_eq!(delay_ns(&[(0, 0), (MS, 0)], |_| true), None);
+        assert_eq!(delay_ns(&[], |_| true), None);
     }
 }

@@ -309,6 +309,7 @@ mod tests {
                 bytes_per_s: 500_000.0,
                 queue_ns: Some(60 * MS),
                 is_full,
+                may_fill: true,
             });
             late_acks(&facts).map(|it| it.cause)
         };

@@ -90,8 +90,10 @@ pub(super) struct OppositeTransfer {
     pub(super) bytes_per_s: f64,
     /// Median time that its packets wait, if that shows.
     pub(super) queue_ns: Option<u64>,
-    /// True if it fills its way; otherwise it is only steady.
+    /// True if it fills its way.
     pub(super) is_full: bool,
+    /// True if it fills its way, is steady, or waits in a queue; near its receiver, only timestamps show that.
+    pub(super) may_fill: bool,
 }
 
 impl<'a> FlowFacts<'a> {

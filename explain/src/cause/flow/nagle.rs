@@ -155,7 +155,10 @@ pub(super) fn late_one_by_one_ns(facts: &FlowFacts<'_>) -> Option<u64> {
     let is_known = facts.connection().handshake().legs_ns().is_some();
     let waits = ack_waits(&model.view, u64::MAX, model.scale.least());
     let held = HeldBack::of(&waits, to_receiver_ns, to_sender_ns, is_known).once();
-    let is_usual = held.count * 5 >= model.view.sent.len() as u64 * 4;
+    let new = model.view.sent.iter().filter(|it| !it.is_retransmission());
+    // What followed the last one was not captured.
+    let followed = (new.count() as u64).saturating_sub(1);
+    let is_usual = held.count * 5 >= followed * 4;
     let is_one_way = model.turns.changes() < EXCHANGE_TURNS;
     // Elsewhere, a slow line between the capture point and the receiver looks the same: it delays the fastest one, too.
     let is_beside = to_receiver_ns <= BESIDE_NS;

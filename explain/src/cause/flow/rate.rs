@@ -113,8 +113,8 @@ fn waits_for_window(facts: &FlowFacts<'_>) -> bool {
     waits >= MIN_SHARE
 }
 
-/// True if the receiver acknowledges most segments with less than room for the next one, and opens its window later: nothing can be
-/// in flight meanwhile, whatever the line.
+/// True if the receiver acknowledges most segments without room for more than the next one: nothing can be in flight behind it,
+/// whatever the line.
 fn is_shut_each_time(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
     let Some(shift) = model.scale.shift() else {
@@ -127,7 +127,7 @@ fn is_shut_each_time(facts: &FlowFacts<'_>) -> bool {
         while acks.next_if(|ack| ack.ack < it.end).is_some() {}
         let room = acks.peek().map(|ack| u64::from(ack.window) << shift);
         segments += 1;
-        shut += usize::from(room.is_some_and(|octets| octets < facts.full));
+        shut += usize::from(room.is_some_and(|octets| octets <= facts.full));
     }
     shut * 2 >= segments
 }

@@ -93,15 +93,21 @@ fn note_full(facts: &mut [FlowFacts<'_>], pairs: &HostPairs) {
     };
     let full = of_transfers(rate::is_full);
     let fills = of_transfers(|it| rate::is_full(it) || rate::is_steady(it) || is_behind_queue(it));
+    let transfers = of_transfers(|_| true);
     for at in 0..facts.len() {
-        let filling = pairs.beside(facts, at).filter(|it| *it != at && fills[*it]);
+        let beside = pairs
+            .beside(facts, at)
+            .filter(|it| *it != at && transfers[*it]);
         let (along, opposite): (Vec<usize>, Vec<usize>) =
-            filling.partition(|it| facts[*it].sender == facts[at].sender);
-        let of = opposite.iter().map(|other| &facts[*other]);
+            beside.partition(|it| facts[*it].sender == facts[at].sender);
+        let may_fill = opposite.iter().any(|other| fills[*other]);
+        let filling = |other: &&usize| !may_fill || fills[**other];
+        let of = opposite.iter().filter(filling).map(|other| &facts[*other]);
         let against = (!opposite.is_empty()).then(|| OppositeTransfer {
             bytes_per_s: of.clone().map(FlowFacts::goodput).sum(),
             queue_ns: of.filter_map(waiting_ns).max(),
             is_full: opposite.iter().any(|other| full[*other]),
+            may_fill,
         });
         facts[at].is_beside_full = along.iter().any(|other| full[*other]);
         facts[at].against = against;

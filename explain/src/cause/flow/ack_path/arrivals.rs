@@ -5,7 +5,7 @@
 //! too. A sender that sets its own pace in octets, or a link that is full, takes twice as long for two segments as for one.
 
 use super::BackQueue;
-use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::facts::{FlowFacts, LEAST_FULL};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{AckInterval, Limit, Transmission};
 use linerate_results::format;
@@ -20,6 +20,8 @@ const BREAKS_DIVISOR: usize = 50;
 /// Intervals are the round trip if they are as long as this part of it, with the distance of the segments.
 const MOST_OF_ROUND_TRIP: f64 = 0.8;
 
+/// So many segments that arrive together are those of an initial window, or of more (RFC 6928).
+const MANY: u64 = 10;
 /// Fewer round trips to the sender do not show what it waited for.
 const MIN_ROUND_TRIPS: usize = 8;
 
@@ -49,13 +51,16 @@ pub(super) fn released_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         .iter()
         .filter(|it| it.len > 0 && u64::from(it.len) < facts.full)
         .count();
-    if breaks * BREAKS_DIVISOR > sent.len() || partial * PARTIAL_DIVISOR > sent.len() {
+    let is_partial = partial * PARTIAL_DIVISOR > sent.len() || facts.full < LEAST_FULL;
+    if breaks * BREAKS_DIVISOR > sent.len() || is_partial {
         return None;
     }
     let interval = AckInterval::of_arrivals(&model.view)?;
-    // Windows of two or three segments arrive once in each round trip, which has to be known therefore.
+    // Windows of two or three segments arrive once in each round trip, which has to be known therefore. They were never larger, or
+    // a loss made them small.
     let base_ns = model.base_rtt_ns().filter(|ns| *ns > 0)?;
-    if interval.ns as f64 > MOST_OF_ROUND_TRIP * base_ns as f64 {
+    let had_more = breaks == 0 && interval.most_segments >= MANY;
+    if interval.ns as f64 > MOST_OF_ROUND_TRIP * base_ns as f64 && !had_more {
         return None;
     }
     let [few, many] = interval.counts;

@@ -11,6 +11,7 @@ mod tests;
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::{FlowFacts, OppositeTransfer};
 use crate::cause::flow::order;
+use crate::cause::flow::rate;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -22,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// A shorter queue of acknowledgments is noise of clocks with ticks of 1 to 10 ms.
 const MIN_ACK_QUEUE_NS: u64 = 15_000_000;
+/// Acknowledgments that wait account for nearly all that waits: ticks of 10 ms and clocks that drift take the rest.
+const MOST_TENTHS: u64 = 8;
 /// Fewer echoed timestamps may all be old.
 const MIN_ECHOES: usize = 16;
 /// Data that passes at more than this share of the fastest rate fills its own way: the fastest rate is the 90th percentile.
@@ -70,9 +73,14 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
         back.evidence
             .insert("opposite_bytes_per_s".to_owned(), against.bytes_per_s);
         opposite = format!(
-            " A transfer from {} to {} fills it with {}.",
+            " A transfer from {} to {} {} {}.",
             facts.receiver,
             facts.sender,
+            if against.may_fill {
+                "fills it with"
+            } else {
+                "passes there at"
+            },
             format::rate(against.bytes_per_s)
         );
     }
@@ -123,15 +131,18 @@ fn stamped(facts: &FlowFacts<'_>, is_long: impl Fn(u64, u64, u64) -> bool) -> Op
     let (queue_ns, _) = facts.model.queue_ns?;
     let back_ns = facts.model.ack_queue_ns?;
     let base_ns = facts.least_rtt_ns.unwrap_or(0);
+    // Where data waits, too, both share a medium or a line that is full: one frame or one turn of it delays either.
     let is_most = is_long(back_ns, queue_ns, base_ns)
-        && back_ns * 10 >= queue_ns * 6
+        && back_ns * 10 >= queue_ns * MOST_TENTHS
         && back_ns >= MIN_ACK_QUEUE_NS
         && back_ns <= queue_ns + queue_ns / 4
         && facts.model.is_queued;
     let back_ns = back_ns.min(queue_ns);
     // Both ways may be full. Then the data waits, too, or arrives at the rate of its way all the time.
     let has_room = || back_ns * 10 >= queue_ns * 9 && facts.model.utilization < MAX_UTILIZATION;
-    (is_most && (!facts.against.is_some_and(|it| it.is_full) || has_room())).then(|| BackQueue {
+    let is_clear =
+        |it: OppositeTransfer| !fills_both_ways(facts, it) && (!it.is_full || has_room());
+    (is_most && facts.against.is_none_or(is_clear)).then(|| BackQueue {
         observed: format!(
             "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait",
             format::time(back_ns),
@@ -156,7 +167,11 @@ fn echoed_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let shares_path = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     // Requests are not acknowledgments that wait.
     let is_answering = model.turns.changes() >= 4;
-    if !model.is_near_receiver() || model.is_queued || shares_path || is_answering {
+    // All packets of a capture that begins late may have waited, in either direction.
+    let is_opposed = facts.against.is_some_and(|it| it.may_fill);
+    let may_wait_there = facts.begins_late() && !is_opposed;
+    if !model.is_near_receiver() || model.is_queued || shares_path || is_answering || may_wait_there
+    {
         return None;
     }
     let base_ns = model.to_sender.base_ns()?;
@@ -165,7 +180,9 @@ fn echoed_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         return None;
     }
     let queue_ns = percentile(waits, 50)?;
-    if queue_ns < MIN_ACK_QUEUE_NS.max(base_ns) {
+    // What arrives with gaps may wait for turns that its way gives it.
+    let data_waits = model.data_delay_ns.is_some_and(|ns| ns * 2 >= queue_ns);
+    if queue_ns < MIN_ACK_QUEUE_NS.max(base_ns) || data_waits {
         return None;
     }
     Some(BackQueue {
@@ -212,8 +229,11 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         return None;
     }
     let (queue_ns, _) = facts.model.queue_ns.filter(|_| facts.model.is_queued)?;
-    let base_ns = facts.model.base_rtt_ns()?;
-    let least_ns = MIN_ACK_QUEUE_NS.max(base_ns / 2).max(2 * interval.ns);
+    let base_ns = facts.model.base_rtt_ns();
+    let base_ns = base_ns.or(facts.model.to_receiver.base_ns())?;
+    // The shortest round trip of a capture that begins late may contain the queue.
+    let visible_ns = if facts.begins_late() { 0 } else { base_ns / 2 };
+    let least_ns = MIN_ACK_QUEUE_NS.max(visible_ns).max(2 * interval.ns);
     if facts.model.is_near_receiver() || queue_ns < least_ns {
         return None;
     }
@@ -299,7 +319,7 @@ fn rare_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
 
 /// Without stamps: a transfer in the other direction fills the way back, and the data has room.
 fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
-    let against = facts.against?;
+    let against = facts.against.filter(|it| it.may_fill)?;
     if facts.model.ack_queue_ns.is_some() || facts.model.utilization >= MAX_UTILIZATION {
         return None;
     }
@@ -335,6 +355,11 @@ fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
 }
 
 /// True if both directions may be those of a line that carries as much in both, and is full.
+fn fills_both_ways(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
+    is_as_fast(facts, against) && rate::is_full(facts)
+}
+
+/// True if both directions may be those of a line that carries as much in both.
 fn is_as_fast(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
     let ratio = facts.goodput() / against.bytes_per_s;
     (1.0 / EQUAL_RATES..EQUAL_RATES).contains(&ratio)

@@ -1,5 +1,6 @@
 //! Acknowledgments that wait, on synthetic uploads that were captured at the sender.
 
+mod both_ways;
 mod rare;
 
 use super::*;
@@ -19,6 +20,7 @@ const OPPOSITE: OppositeTransfer = OppositeTransfer {
     bytes_per_s: 100_000.0,
     queue_ns: Some(90 * MS),
     is_full: true,
+    may_fill: true,
 };
 
 /// Packets by time: segments of a number of octets at a sequence number, and acknowledgments.
@@ -280,10 +282,22 @@ fn a_path_that_loses_data_again_and_again_is_full_of_data() {
 /// A download captured 20 us from its receiver, 20 ms from its sender: `count` segments at a time, `interval_ns` of their number
 /// before the next ones.
 fn arriving(count: impl Fn(u32) -> u32, interval_ns: impl Fn(u32) -> u64) -> Option<Rule> {
+    arriving_behind(1, MSS, count, interval_ns)
+}
+
+/// The same, of `len` octets, behind so many at once.
+fn arriving_behind(
+    first: u32,
+    len: u32,
+    count: impl Fn(u32) -> u32,
+    interval_ns: impl Fn(u32) -> u64,
+) -> Option<Rule> {
     let mut download = Script::open(End::Second, 20 * MS, 20 * US, 60_000);
+    download.at(40 * MS).send(first, len, 15 * US);
+    download.after(20 * US).ack_all();
     let mut at_ns = 60 * MS;
     for at in 0..300 {
-        download.at(at_ns).send(count(at), MSS, 15 * US);
+        download.at(at_ns).send(count(at), len, 15 * US);
         download.after(20 * US).ack_all();
         at_ns += interval_ns(count(at));
     }
@@ -302,6 +316,14 @@ fn segments_at_one_interval_whatever_their_number_were_released_by_acknowledgmen
     assert!(
         arriving(one_or_two, |_| 21 * MS).is_none(),
         "a window of one or two segments"
+    );
+    assert!(
+        arriving_behind(12, MSS, one_or_two, |_| 21 * MS).is_some(),
+        "a window that was larger"
+    );
+    assert!(
+        arriving_behind(1, 100, one_or_two, |_| 9 * MS).is_none(),
+        "a program that writes less than any full segment"
     );
 }
 
@@ -369,36 +391,4 @@ fn without_stamps_a_transfer_in_the_other_direction_shows_the_queue() {
     };
     assert!(found(stamped(false), Some(equal)).is_none());
     assert!(found(stamped(false), None).is_none());
-}
-
-/// An upload of 190 kB/s that always takes 16 ms, where another connection between the hosts had a round trip of `least_ns`.
-fn beside_faster(least_ns: u64, bytes_per_s: f64) -> Option<Rule> {
-    let mut upload = Script::open(End::First, RTT_NS, 20 * US, 60_000);
-    for at in 0..80 {
-        upload.at(2 * RTT_NS + at * 60 * MS).send(8, MSS, 400 * US);
-        upload.after(RTT_NS).ack_pairs();
-    }
-    let flow = upload.flow();
-    let mut facts = FlowFacts::of(&flow).expect("payload");
-    facts.against = Some(OppositeTransfer {
-        bytes_per_s,
-        queue_ns: None,
-        is_full: false,
-    });
-    facts.least_rtt_ns = Some(least_ns);
-    ack_path_full(&facts)
-}
-
-#[test]
-fn a_round_trip_that_was_always_longer_than_that_of_another_connection_waits_behind_a_transfer() {
-    // Captured behind 16 ms of which none were necessary.
-    let rule = beside_faster(200 * US, 90_000.0).expect("a finding");
-    assert!(
-        rule.evidence["queue_ns_least"] > 15e6,
-        "{:?}",
-        rule.evidence
-    );
-    assert!(beside_faster(RTT_NS, 90_000.0).is_none());
-    // Both ways of a line that carries as much in both may be full.
-    assert!(beside_faster(200 * US, 190_000.0).is_none());
 }

@@ -214,6 +214,7 @@ mod tests {
             bytes_per_s: 500_000.0,
             queue_ns: Some(200 * MS),
             is_full: true,
+            may_fill: true,
         };
         assert!(blocks_against(Some(full), 12, |_| 200).is_none(), "a queue");
     }

@@ -222,3 +222,16 @@ fn no_window_is_guessed_where_messages_wait_for_their_confirmations() {
     let found = blocks_behind(60);
     assert!(!found.contains(&Cause::ReceiveWindow), "{found:?}");
 }
+
+/// Captured at a receiver that grants 501 octets: a segment fills them a round trip after each acknowledgment.
+#[test]
+fn a_window_without_room_for_a_second_segment_is_no_rate_of_the_path() {
+    let mut upload = Script::open(End::First, MS / 50, 9 * MS / 10, 501);
+    for number in 0..1_000 {
+        upload.after(MS / 100 * (86 + number % 5)).send(1, 501, 0);
+        upload.after(MS * 17 / 100).ack_all();
+    }
+    let found = causes(upload);
+    let is_window = |cause: &Cause| matches!(cause, Cause::SillyWindow | Cause::ReceiveWindow);
+    assert!(found.first().is_some_and(is_window), "{found:?}");
+}
