@@ -34,12 +34,18 @@ pub struct LossBucket {
     pub delay_share: Option<f64>,
     /// Lost segments.
     pub lost: usize,
+    /// Octets of payload of a full packet: an adapter splits what its host sends.
+    pub segment_bytes: f64,
 }
 
 /// Fewer losses show no dependence.
 const MIN_LOST: usize = 6;
 /// Segments that are evaluated at most.
 const MAX_PASSAGES: usize = 1 << 14;
+/// Every link carries so much payload in a packet (RFC 791 section 3.2: 576 octets, less headers).
+const MIN_PIECE: u32 = 500;
+/// One in so many segments is that of a packet, if an adapter splits the others.
+const PIECES_DIVISOR: usize = 20;
 
 /// Rates to try, as multiples of the average one: close to it if the sender always has data, somewhat below it if a full
 /// bucket passed at once in the beginning, and far above it if the sender repeats most of the time what was discarded.
@@ -179,8 +185,14 @@ impl Search {
         } else {
             MIN_DEPTH
         };
-        // A level that only rises is no bucket's.
-        let is_deep = depth >= least_depth * self.full && depth <= self.passed / 4.0;
+        // A level that only rises is no bucket's: between its first loss and the last, all of what it holds is replaced.
+        let last = passages.iter().rposition(|it| it.is_lost)?;
+        let drained = rate
+            * passages[last]
+                .time_ns
+                .saturating_sub(passages[first].time_ns) as f64
+            / 1e9;
+        let is_deep = depth >= least_depth * self.full && depth <= drained.max(self.passed / 4.0);
         is_deep.then(|| {
             let bucket = LossBucket {
                 bytes_per_s: rate,
@@ -190,6 +202,7 @@ impl Search {
                 separation_of_unseen: 0.0,
                 delay_share: None,
                 lost: self.lost,
+                segment_bytes: self.full,
             };
             (bucket, met)
         })
@@ -227,7 +240,8 @@ impl Passages {
 
 /// The segments in the order in which they were captured or are missing, at `times_ns`.
 fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
-    let full = f64::from(view.full_segment());
+    let piece = packet_payload(view);
+    let full = f64::from(piece);
     let spacing_ns = usual_gap_ns(view, times_ns);
     let mut passages = Passages::default();
     let mut highest = view.sent.first().map_or(0, |it| it.start);
@@ -257,21 +271,32 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
             });
             passages.insert(place, lost);
         }
+        // An adapter splits what is larger than a packet.
+        let pieces = (0..sent.len).step_by(piece as usize).map(|at| Passage {
+            start: sent.start + u64::from(at),
+            bytes: f64::from(piece.min(sent.len - at)),
+            ..passage
+        });
+        let mark_all = |passages: &mut Passages, is_lost, is_open| {
+            for it in pieces.clone() {
+                passages.mark(it.start, is_lost, is_open);
+            }
+        };
         match sent.class {
             PacketClass::Reordered => {
-                passages.mark(sent.start, false, false);
+                mark_all(&mut passages, false, false);
                 continue;
             }
             // The last transmission of the same octets was lost, unless it is known to be missing.
             PacketClass::FastRetransmission | PacketClass::TimeoutRetransmission => {
-                passages.mark(sent.start, !sent.is_discarded, sent.is_discarded);
+                mark_all(&mut passages, !sent.is_discarded, sent.is_discarded);
             }
             PacketClass::NewData
             | PacketClass::NoData
             | PacketClass::SpuriousRetransmission
             | PacketClass::Probe => {}
         }
-        passages.insert(passages.order.len(), std::iter::once(passage));
+        passages.insert(passages.order.len(), pieces);
         before_ns = time_ns;
         if passages.order.len() >= MAX_PASSAGES {
             break;
@@ -282,6 +307,19 @@ fn passages(view: &DirectionView, times_ns: &[u64]) -> Vec<Passage> {
     }
     let Passages { all, order, .. } = passages;
     order.into_iter().map(|at| all[at]).collect()
+}
+
+/// Payload of a full packet. Beside the sender, an adapter may split segments that are larger: multiples of one that is frequent, too.
+fn packet_payload(view: &DirectionView) -> u32 {
+    let full = view.full_segment();
+    let mut lens: Vec<u32> = view.sent.iter().map(|it| it.len).collect();
+    lens.sort_unstable();
+    let mut each = lens.chunk_by(|one, other| one == other);
+    let is_piece = |same: &&[u32]| {
+        let is_divisor = same[0] >= MIN_PIECE && full.is_multiple_of(same[0]);
+        is_divisor && same.len() * PIECES_DIVISOR >= lens.len()
+    };
+    each.find(is_piece).map_or(full, |same| same[0]).max(1)
 }
 
 /// Distance of full segments that follow each other: what a burst has on the line.

@@ -269,43 +269,6 @@ fn what_is_missing_near_the_receiver_would_have_come_a_segment_later() {
     assert!(random.is_none_or(|it| it.separation < 0.8), "{random:?}");
 }
 
-/// 1,200 segments at 10 MB/s meet a policer of 3.33 MB/s and 200 segments; those that it drops are repeated after all of
-/// them.
-#[test]
-fn losses_of_a_policer_are_known_however_late_they_are_repaired() {
-    const GAP_NS: u64 = 100_000;
-    let mut download = Download::open(MS / 50, 20 * MS, 60_000);
-    let (mut level, mut lost) = (0.0_f64, Vec::new());
-    for segment in 0..1_200_u32 {
-        level = (level - 0.333).max(0.0);
-        if level <= 199.0 {
-            level += 1.0;
-        } else {
-            lost.push(500 + segment * MSS);
-        }
-        let at_ns = 30 * MS + u64::from(segment) * GAP_NS;
-        download.data(at_ns, 500 + segment * MSS, (1, 1));
-    }
-    for _ in 0..4 {
-        download.ack(179 * MS, lost[0]);
-    }
-    for (seq, repair) in lost.iter().zip(0_u64..) {
-        download.data(180 * MS + repair * 4 * GAP_NS, *seq, (1, 1));
-    }
-    download.ack(500 * MS, 500 + 1_200 * MSS);
-    let bucket = LossBucket::of(&download.model().view, &[]).expect("losses");
-    assert_eq!(bucket.lost, lost.len());
-    assert!(
-        (bucket.depth_bytes / 199e3 - 1.0).abs() < 0.02,
-        "{bucket:?}"
-    );
-    assert!(
-        (bucket.bytes_per_s / 3.33e6 - 1.0).abs() < 0.004,
-        "{bucket:?}"
-    );
-    assert!(bucket.separation > 0.999, "{bucket:?}");
-}
-
 #[test]
 fn the_distance_between_bursts_of_a_sender_that_paces_is_no_queue() {
     let mut download = Download::open(MS / 50, 18 * MS, 60_000);

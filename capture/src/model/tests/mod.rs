@@ -2,6 +2,7 @@
 
 mod download;
 mod limits;
+mod policers;
 mod receiver;
 mod unseen;
 mod writes;

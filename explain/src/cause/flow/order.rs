@@ -20,6 +20,9 @@ const MOST_BETWEEN: usize = 8;
 /// Fewer packets may be chance.
 const MIN_COUNT: u64 = 10;
 
+pub(super) const ADVICE: &str = "Several queues or links carry one connection: keep each connection on one of them. A stack that drops \
+                                 out-of-order segments (smoltcp, lwIP with TCP_QUEUE_OOSEQ=0) has them all retransmitted.";
+
 /// Segments that later ones overtook, before the capture point or after it.
 pub(super) fn overtaken(facts: &FlowFacts<'_>) -> u64 {
     let view = &facts.model.view;
@@ -73,10 +76,13 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("out_of_order", overtaken as f64),
             ("segments", stats.segments as f64),
         ]),
-        advice: "Several queues or links carry one connection: keep each connection on one of them. A stack that drops \
-                 out-of-order segments (smoltcp, lwIP with TCP_QUEUE_OOSEQ=0) has them all retransmitted."
-            .to_owned(),
-        limits: &[Limit::FastRecovery, Limit::InFlight, Limit::SlowStart, Limit::Timeout],
+        advice: ADVICE.to_owned(),
+        limits: &[
+            Limit::FastRecovery,
+            Limit::InFlight,
+            Limit::SlowStart,
+            Limit::Timeout,
+        ],
         has_gain: false,
     })
 }

@@ -5,9 +5,10 @@ use super::facts::{CommonHosts, FlowFacts, SharedRate};
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::pacing::is_own_stream;
+use super::path;
 use super::rule::Rule;
 use super::serialization;
-use super::service::service_ns;
+use super::service::{ns_despite_losses, service_ns};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
 use linerate_results::format;
@@ -163,7 +164,9 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
 /// One segment after the other is acknowledged: without a pause, or alone, in a time in proportion to its octets.
 fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A program that writes by a clock does so whatever is acknowledged.
-    let all_the_time = service_ns(facts).filter(|_| !is_own_stream(facts));
+    let all_the_time = service_ns(facts)
+        .or_else(|| ns_despite_losses(facts).filter(|_| path::bufferbloat(facts).is_none()))
+        .filter(|_| !is_own_stream(facts));
     let (service_ns, how) = match all_the_time {
         Some(ns) => (ns, "without a pause while more is in flight"),
         None => (
@@ -188,9 +191,13 @@ fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
             ("service_bytes_per_s", rate),
             ("fastest_bytes_per_s", rate.max(facts.goodput())),
         ]),
-        advice: "A capture at the receiver decides between the two: behind a slow link, segments arrive at this distance; a slow \
-                 receiver has them all at once."
-            .to_owned(),
+        advice: if facts.model.is_near_receiver() {
+            "No change of windows or of the sending program helps."
+        } else {
+            "A capture at the receiver decides between the two: behind a slow link, segments arrive at this distance; a slow \
+             receiver has them all at once."
+        }
+        .to_owned(),
         limits: &[Limit::PathRate],
         has_gain: false,
     })

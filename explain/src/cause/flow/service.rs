@@ -2,7 +2,7 @@
 
 use super::facts::FlowFacts;
 use super::sender::MIN_SEGMENTS;
-use linerate_capture::model::{Transmission, percentile};
+use linerate_capture::model::{Acknowledgment, Transmission, percentile};
 use std::collections::VecDeque;
 
 /// Round trips that are longer by this factor than that of the handshake wait in a queue, or for the receiver.
@@ -17,6 +17,8 @@ const SERVED_ALONE: f64 = 2.0 * 15.0 / 16.0;
 pub(super) const CLOSE_DIVISOR: u64 = 4;
 /// Acknowledgments come at one rate for this share of the time at least.
 const MIN_CONTINUOUS: f64 = 0.9;
+/// So many segments that arrive behind a missing one show that as many are in flight: no round trip, window or timer spaces them.
+const MIN_BEHIND: usize = 8;
 
 /// True if segments that leave together are acknowledged at one rate, continuously: a link on the way, or the receiver, takes one
 /// after the other, and is never idle.
@@ -103,4 +105,64 @@ fn continuous_service(facts: &FlowFacts<'_>) -> Option<Service> {
         ns: usual_ns,
         step_bytes,
     })
+}
+
+/// Time that a link takes for a full segment, if it is never idle although segments are lost: what arrives, behind missing segments,
+/// too, comes at one rate nearly all the time. A queue that holds more than the path keeps its link busy while the sender repairs.
+pub(super) fn ns_despite_losses(facts: &FlowFacts<'_>) -> Option<u64> {
+    let passed = if facts.model.is_near_receiver() {
+        let sent = facts.model.view.sent.iter().filter(|it| it.len > 0);
+        sent.map(|it| (it.time_ns, u64::from(it.len))).collect()
+    } else {
+        reported(facts)
+    };
+    let gaps = passed.windows(2).map(|pair| {
+        let ns = pair[1].0 - pair[0].0;
+        (ns.saturating_mul(facts.full) / pair[1].1.max(1), ns)
+    });
+    let gaps: Vec<(u64, u64)> = gaps.collect();
+    let usual_ns = percentile(gaps.iter().map(|(each_ns, _)| *each_ns).collect(), 50);
+    let usual_ns = usual_ns.filter(|ns| *ns > 0)?;
+    let is_usual = |(each_ns, _): &&(u64, u64)| each_ns.abs_diff(usual_ns) <= usual_ns / 4;
+    let usual: u64 = gaps.iter().filter(is_usual).map(|(_, ns)| ns).sum();
+    let all: u64 = gaps.iter().map(|(_, ns)| ns).sum();
+    let is_continuous = passed.len() >= MIN_SEGMENTS
+        && usual as f64 >= MIN_CONTINUOUS * all as f64
+        && longest_behind(facts, usual_ns) >= MIN_BEHIND;
+    is_continuous.then_some(usual_ns)
+}
+
+/// Times and octets of what the receiver reports to have arrived: in order, or one segment by each duplicate acknowledgment.
+fn reported(facts: &FlowFacts<'_>) -> Vec<(u64, u64)> {
+    let (mut acked, mut behind) = (None, 0);
+    let mut passed = Vec::new();
+    for ack in facts.model.view.acks.iter().filter(|it| it.is_bare) {
+        let before = acked.unwrap_or(ack.ack);
+        let octets = if ack.ack > before {
+            // What arrived behind the gap was reported before.
+            let octets = (ack.ack - before).saturating_sub(behind);
+            let octets = octets.max(facts.full.min(ack.ack - before));
+            behind = behind.saturating_sub(ack.ack - before - octets);
+            octets
+        } else {
+            behind += facts.full;
+            facts.full
+        };
+        passed.push((ack.time_ns, octets));
+        acked = Some(before.max(ack.ack));
+    }
+    passed
+}
+
+/// The most duplicate acknowledgments in a row, not counting those that come in less than half of this time.
+fn longest_behind(facts: &FlowFacts<'_>, usual_ns: u64) -> usize {
+    let acks = &facts.model.view.acks;
+    let runs = acks.chunk_by(|one, other| one.ack == other.ack);
+    let spaced = runs.map(|run| {
+        let pairs = run.windows(2);
+        let is_spaced =
+            |pair: &&[Acknowledgment]| pair[1].time_ns - pair[0].time_ns >= usual_ns / 2;
+        pairs.filter(is_spaced).count()
+    });
+    spaced.max().unwrap_or(0)
 }

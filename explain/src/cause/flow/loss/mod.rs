@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `alternative` | a second explanation of the same losses |
 //! | `black_hole` | nothing passes above a size |
+//! | `cost` | losses and what they cost |
 //! | `discarded` | what arrived and was discarded |
 //! | `dispersion` | the link that spaces segments |
 //! | `duplex` | frames of the two directions destroy each other |
@@ -13,10 +14,12 @@
 //! | `messages` | requests and answers that are lost |
 //! | `outage` | nothing passes for a while |
 //! | `queue` | policers and short queues |
+//! | `slow_start` | short queues that slow start overflows |
 //! | `pattern` | in bursts, at random, repaired by the timer only |
 
 mod alternative;
 mod black_hole;
+mod cost;
 mod discarded;
 mod dispersion;
 mod duplex;
@@ -27,6 +30,7 @@ mod messages;
 mod outage;
 mod pattern;
 mod queue;
+mod slow_start;
 #[cfg(test)]
 mod tests;
 
@@ -35,16 +39,17 @@ pub(super) use few::reason_of_window;
 
 use crate::cause::flow::evenness;
 use crate::cause::flow::facts::FlowFacts;
-use crate::cause::flow::flight::ConstantFlight;
 use crate::cause::flow::idle;
 use crate::cause::flow::order;
 use crate::cause::flow::path;
 use crate::cause::flow::rate;
 use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::{Rule, is_loss};
+use crate::cause::flow::service;
 use crate::cause::flow::time_without::{NextLimit, TimeWithout};
 use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
+use cost::Losses;
 use discarded::discarded;
 use duplex::duplex_mismatch;
 use held_back::held_back;
@@ -96,10 +101,6 @@ const SIGNIFICANCE: f64 = 0.001;
 /// From this share of the cost of losses on, timeouts dominate it.
 const MIN_STALL_SHARE: f64 = 0.8;
 
-/// From this loss rate on, the window has room for fewer than four segments: the square root of 3 / (2 * rate) (Mathis et
-/// al. 1997). Then few flights have the two segments that a receiver acknowledges at once (RFC 5681 section 4.2).
-const MIN_WITHHOLDING_RATE: f64 = 0.1;
-
 /// Where more is lost, the window has room for fewer than three segments (the square root of 3 / (2 * rate), Mathis et al.
 /// 1997), so that only timers repair the losses (RFC 5681 section 3.2): a steady rate is that of the repairs.
 const MOST_OF_FULL_PATH: f64 = 1.0 / 6.0;
@@ -109,55 +110,6 @@ const MIN_RING_RATE: f64 = 8.0 / (3.0 * RING_SEGMENTS * RING_SEGMENTS);
 
 /// Fewer round trips do not show a queue.
 const MIN_ROUND_TRIPS: usize = 8;
-
-/// Losses and their cost.
-struct Losses {
-    lost: u64,
-    segments: u64,
-    timeout: f64,
-    recovery: f64,
-    /// Time in which the window that losses shrank limited the sender.
-    reduced: f64,
-    /// Time in which the receiver held back acknowledgments because that window was too small for two segments.
-    withheld: f64,
-}
-
-impl Losses {
-    fn of(facts: &FlowFacts<'_>) -> Self {
-        let (lost, segments) = (facts.model.view.lost(), facts.stats().segments);
-        let rate = stats::ratio(lost as f64, segments as f64);
-        Self {
-            lost,
-            segments,
-            timeout: facts.share(Limit::Timeout),
-            recovery: facts.share(Limit::FastRecovery),
-            reduced: if fills_between_stops(facts)
-                || facts.model.waits_at_losses().leave_path_full()
-            {
-                0.0
-            } else {
-                (facts.share(Limit::InFlight) - constant_share(facts)).max(0.0)
-            },
-            withheld: if rate >= MIN_WITHHOLDING_RATE {
-                facts.share(Limit::LateAck)
-            } else {
-                0.0
-            },
-        }
-    }
-
-    fn repair(&self) -> f64 {
-        self.timeout + self.recovery
-    }
-
-    fn cost(&self) -> f64 {
-        (self.repair() + self.reduced + self.withheld).min(1.0)
-    }
-
-    fn rate(&self) -> f64 {
-        stats::ratio(self.lost as f64, self.segments as f64)
-    }
-}
 
 pub(super) fn losses(facts: &FlowFacts<'_>) -> Option<Rule> {
     let named = named(facts)
@@ -211,6 +163,7 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
     if !is_frequent
         || facts.is_beside_full
         || is_of_long_queue(facts, &losses)
+        || service::ns_despite_losses(facts).is_some()
         || is_harmless && losses.rate() < MIN_POLICED_RATE
     {
         return None;
@@ -295,6 +248,8 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
     let has_one_rate = bucketed.as_ref().is_some_and(|rule| {
         rule.cause == Cause::Policed && rule.evidence.contains_key(queue::ONE_RATE)
     });
+    let first = slow_start::first_losses(facts);
+    let first = first.filter(|_| losses.rate() < queue::MIN_EXCESS_RATE);
     let is_behind_others = followers.is_some() || in_bursts && loses_the_second(facts);
     Some(if is_behind_others && !has_one_rate {
         bursts(facts, &losses, followers, &waits, figures)
@@ -319,10 +274,13 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
         unreported.filter(|_| costs_more).unwrap_or(rule)
     } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
         rule
-    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures) {
+    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures).filter(|_| first.is_none())
+    {
         rule
     } else if let Some(capacity) = queue_capacity(facts, &losses) {
         queue(facts, &losses, capacity, &waits, figures)
+    } else if first.is_some() {
+        slow_start::overflow(facts, &losses, first, &waits, figures)
     } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
         rule
     } else if in_bursts && !discards {
@@ -360,12 +318,6 @@ fn is_policed(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
     found.is_some_and(|it| {
         it.cause == Cause::Policed && it.evidence["separation"] >= WITHOUT_EXCEPTION
     })
-}
-
-/// Share of the time with the same data in flight in each round trip between losses: a window that they shrank grows.
-fn constant_share(facts: &FlowFacts<'_>) -> f64 {
-    let flight = ConstantFlight::of(facts).filter(|it| !it.is_whole());
-    flight.map_or(0.0, |it| it.in_flight_share(facts))
 }
 
 /// Near the receiver, where no round trip shows a queue: true if segments pass at nearly the fastest rate, but for long

@@ -1,11 +1,12 @@
 //! Losses by their place: in bursts, alone, at random.
 
 use super::queue::MIN_EXCESS_RATE;
+use super::slow_start;
 use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::repeats::episodes;
 use crate::cause::flow::rule::Rule;
-use linerate_capture::model::{Limit, Transmission};
+use linerate_capture::model::Limit;
 use linerate_capture::tcp::BURST_POSITIONS;
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -16,8 +17,6 @@ use std::fmt::Write as _;
 const MIN_FLIGHT: u64 = 7;
 /// No window is advised in smaller segments.
 const MIN_ADVISED_SEGMENT: u64 = 200;
-/// Losses by chance are all in the first of so many parts of a connection once in as many connections.
-const OPENING_DIVISOR: usize = 20;
 /// Fewer segments behind others show no pattern.
 const MIN_FOLLOWERS: u64 = 8;
 
@@ -247,48 +246,6 @@ pub(super) fn stalls(
     }
 }
 
-/// True if all losses are within the first of [`OPENING_DIVISOR`] parts of a connection that was captured from its start, or
-/// of twice as long a part if they are repaired together.
-fn are_of_slow_start(facts: &FlowFacts<'_>) -> bool {
-    let sent = &facts.model.view.sent;
-    let last = sent.iter().rposition(Transmission::is_retransmission);
-    let divisor = if episodes(facts) <= 1 {
-        OPENING_DIVISOR / 2
-    } else {
-        OPENING_DIVISOR
-    };
-    facts.connection().handshake().syn_ns.is_some()
-        && last.is_some_and(|last| (last + 1) * divisor <= sent.len())
-}
-
-/// Slow start doubles what is in flight until a queue overflows, and after that the window grows slowly.
-fn overflow_of_slow_start(
-    facts: &FlowFacts<'_>,
-    losses: &Losses,
-    waits: &str,
-    figures: BTreeMap<String, f64>,
-) -> Rule {
-    Rule {
-        share: losses.cost(),
-        cause: Cause::ShallowQueue,
-        confidence: 0.6,
-        summary: format!(
-            "{} of {} segments were lost, all at the end of slow start, and none of those that followed in smaller flights: \
-             the queue before the slowest link holds no more. {waits}",
-            format::count(losses.lost),
-            format::count(losses.segments),
-        ),
-        evidence: figures,
-        advice: format!(
-            "Give the queue before the slowest link room for the rate times the round trip (switch port, tc limit, transmit \
-             ring), or let {} leave slow start earlier (HyStart, pacing).",
-            facts.sender
-        ),
-        limits: &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight],
-        has_gain: true,
-    }
-}
-
 /// Losses meet the longest waits, although no rate or number of segments in flight tells which are lost: other traffic shares the
 /// queue, or the time that a receiver takes for a frame varies.
 fn overflow_of_full_queue(
@@ -326,8 +283,8 @@ pub(super) fn random(
 ) -> Rule {
     // Losses of one episode have one reason, however many they are.
     let few = losses.lost < 8 || episodes(facts) < MIN_LOSSES;
-    if few && are_of_slow_start(facts) {
-        return overflow_of_slow_start(facts, losses, waits, figures);
+    if few && slow_start::has_all(facts) {
+        return slow_start::overflow(facts, losses, None, waits, figures);
     }
     let met = facts.model.waits_at_losses();
     if losses.rate() < MIN_EXCESS_RATE && met.are_of_full_queue() {

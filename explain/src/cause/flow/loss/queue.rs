@@ -40,8 +40,12 @@ const MOST_FLIGHTS: f64 = 2.0;
 const MAX_KEPT: f64 = 1.15;
 /// So many events show the rate of a policer above which the sender is on average, too.
 const MIN_EVENTS_ABOVE: u64 = 8;
+/// A path that holds so many times more than a queue needs a longer one, whosever it is.
+const LONG_PATH: f64 = 8.0;
+/// What passes fills a queue that overflows again and again so many times.
+const MIN_FILLED: f64 = 4.0;
 /// Rings of receivers and queues of ports hold fewer.
-const MIN_DEEP_SEGMENTS: u64 = 16;
+const MIN_DEEP_SEGMENTS: f64 = 16.0;
 /// A rate is that of the bucket if a higher one puts this share of the pairs of a lost and another segment into the wrong
 /// order, and so many times as many.
 const MIN_ADVANTAGE: f64 = 0.03;
@@ -90,7 +94,7 @@ pub(super) fn bucket(
     if bucket.delay_share.is_some() || arrivals != Arrivals::Spaced {
         figures.insert("delay_by_level".to_owned(), delay_share);
     }
-    let bucket_segments = (bucket.depth_bytes / facts.full as f64).round();
+    let bucket_segments = (bucket.depth_bytes / bucket.segment_bytes).round();
     figures.insert("bucket_segments".to_owned(), bucket_segments);
     let share = losses.cost();
     let limits: &[Limit] = &[Limit::Timeout, Limit::FastRecovery, Limit::InFlight];
@@ -107,7 +111,7 @@ pub(super) fn bucket(
     let wait_share = wait_ns
         .filter(|_| bucket.delay_share.is_none())
         .map_or(0.0, |(_, p90)| p90 as f64 / drain_ns);
-    let is_ring = bucket.depth_bytes <= RING_SEGMENTS * facts.full as f64;
+    let is_ring = bucket.depth_bytes <= RING_SEGMENTS * bucket.segment_bytes;
     // Bursts that overflow a few buffers do not show at which rate these become free: any rate above the average fits. Only
     // a sender that keeps to the rate shows it; one that waits for its timer nearly all the time keeps to none.
     let keeps_rate = bucket.bytes_per_s <= MAX_KEPT * facts.goodput();
@@ -153,7 +157,7 @@ pub(super) fn bucket(
     let drops_at_rate = drops_at_rate || is_even;
     // A few events fit a bucket of some depth whose rate the sender does not keep, whatever lost their segments.
     let is_repeated = episodes(facts) >= MIN_EVENTS_ABOVE
-        && bucket.depth_bytes >= (MIN_DEEP_SEGMENTS * facts.full) as f64;
+        && bucket.depth_bytes >= MIN_DEEP_SEGMENTS * bucket.segment_bytes;
     let shows_rate = !is_unseen && keeps_rate
         || (!is_ring && is_repeated || has_one_rate || is_no_queue)
             && losses.timeout < MAX_TIMEOUT_SHARE
@@ -189,15 +193,19 @@ pub(super) fn bucket(
         .filter(|_| !facts.model.is_near_receiver());
     let is_longer =
         longest_ns.is_some_and(|ns| drain_ns >= LONG_QUEUE_NS && (ns * 2) as f64 <= drain_ns);
-    if bucket.depth_bytes > most as f64 || is_longer {
+    // A few events fit a level that hardly ever falls.
+    let is_seldom_full = bucket.depth_bytes * MIN_FILLED > facts.bytes() as f64;
+    if bucket.depth_bytes > most as f64 || is_longer || is_seldom_full {
         return None;
     }
     // On a short path any queue of some segments would do, if the sender never had more in flight.
     let least_ns = facts.model.base_rtt_ns();
-    let is_short = least_ns.map_or(arrivals != Arrivals::Spaced, |ns| {
-        ns as f64 * bucket.bytes_per_s / 1e9 < bucket.depth_bytes / 2.0
+    let path_bytes = least_ns.map(|ns| ns as f64 * bucket.bytes_per_s / 1e9);
+    let is_short = path_bytes.map_or(arrivals != Arrivals::Spaced, |it| {
+        it < bucket.depth_bytes / 2.0
     });
-    let is_short_path = is_short || delay_share < MIN_DELAY_SHARE && !is_spaced;
+    let is_long = path_bytes.is_some_and(|it| it >= LONG_PATH * bucket.depth_bytes);
+    let is_short_path = is_short || delay_share < MIN_DELAY_SHARE && !is_spaced && !is_long;
     Some(Rule {
         share,
         cause: if is_short_path {

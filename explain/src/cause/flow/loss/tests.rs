@@ -5,6 +5,7 @@ mod discards;
 mod few;
 mod outages;
 mod queues;
+mod slow_start;
 
 use super::*;
 use crate::cause::synthetic::{MS, MSS, Script, US};

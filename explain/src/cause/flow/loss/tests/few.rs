@@ -35,3 +35,58 @@ fn a_window_that_few_losses_reduced_is_that_of_a_queue() {
     let doubled = || (0..8).map(|round| 2 + 4 * round);
     assert_eq!(limits(doubled(), &[6, 7])[..1], [Cause::CongestionWindow]);
 }
+
+/// The reason of a window that limits a sender, for flights of ten segments that were captured at the receiver, of which some have
+/// a segment that later ones overtake, and some lose one.
+fn reason(overtaken: u64, lost: u64, limit: Limit) -> Cause {
+    let mut download = download();
+    for round in 0..200_u64 {
+        let first = download.sent();
+        let start_ns = 10 * MS + round * 2 * RTT_NS;
+        let late_ns = match round % 10 {
+            3 if round / 10 < overtaken => 400 * US,
+            6 if round / 10 < lost => RTT_NS,
+            _ => 0,
+        };
+        let arrival_ns = |place: u64| place * 100 * US + if place == 3 { late_ns } else { 0 };
+        let mut places: Vec<u64> = (0..10).collect();
+        places.sort_by_key(|place| arrival_ns(*place));
+        for (number, place) in places.into_iter().enumerate() {
+            let seq = first + place as u32 * MSS;
+            download.at(start_ns + arrival_ns(place)).segment(seq, MSS);
+            let acked = if number < 9 && late_ns > 0 {
+                (number + 1).min(3)
+            } else {
+                number + 1
+            };
+            download.after(10 * US).ack(first + acked as u32 * MSS);
+        }
+    }
+    let flow = download.flow();
+    let mut facts = FlowFacts::of(&flow).expect("payload");
+    facts.model.spans = vec![Span {
+        start_ns: 0,
+        end_ns: facts.model.span_ns,
+        limit,
+        number: 0,
+    }];
+    let rule = Rule {
+        share: 0.9,
+        cause: Cause::CongestionWindow,
+        confidence: 0.7,
+        summary: String::new(),
+        evidence: BTreeMap::new(),
+        advice: String::new(),
+        limits: &[],
+        has_gain: true,
+    };
+    reason_of_window(&facts, rule).cause
+}
+
+#[test]
+fn a_window_that_overtaken_segments_reduced_is_that_of_reordering() {
+    assert_eq!(reason(5, 0, Limit::InFlight), Cause::Reordering);
+    assert_eq!(reason(2, 0, Limit::InFlight), Cause::CongestionWindow);
+    assert_eq!(reason(5, 4, Limit::InFlight), Cause::ShallowQueue, "losses");
+    assert_eq!(reason(5, 0, Limit::SlowStart), Cause::CongestionWindow);
+}

@@ -52,7 +52,11 @@ fn rare_losses_behind_which_a_smaller_window_costs_most_may_be_those_of_a_queue(
 
 /// Flights of `segments(round)` segments, captured at the sender on a path of 20 ms; of some, `lost(round)` from the eighth
 /// place on are lost and repaired in a round trip.
-fn lossy_flights(rounds: u64, segments: impl Fn(u64) -> u32, lost: impl Fn(u64) -> u32) -> Script {
+pub(super) fn lossy_flights(
+    rounds: u64,
+    segments: impl Fn(u64) -> u32,
+    lost: impl Fn(u64) -> u32,
+) -> Script {
     let mut upload = Script::open(End::First, 20 * MS, 10 * US, 60_000);
     let mut at_ns = 30 * MS;
     for round in 0..rounds {
@@ -90,42 +94,6 @@ fn segments_that_are_lost_together_are_one_event_of_a_full_queue() {
     let found = evaluate(lossy_flights(260, size, together)).expect("losses");
     assert_ne!(found.cause, Cause::ShallowQueue, "{}", found.summary);
     assert_ne!(found.cause, Cause::QueueOverflow, "{}", found.summary);
-}
-
-#[test]
-fn losses_at_the_end_of_slow_start_only_are_those_of_a_short_queue() {
-    let size = |round: u64| {
-        if round < 2 {
-            20
-        } else {
-            10 + (round / 60) as u32
-        }
-    };
-    let at = |loss: u64| {
-        let lost = |round| if round == loss { 4 } else { 0 };
-        evaluate(lossy_flights(300, size, lost))
-    };
-    let opening = at(1).expect("losses");
-    assert_eq!(opening.cause, Cause::ShallowQueue, "{}", opening.summary);
-    let later = at(150).expect("losses");
-    assert_eq!(later.cause, Cause::RandomLoss, "{}", later.summary);
-}
-
-#[test]
-fn losses_that_are_repaired_together_at_the_end_of_slow_start_are_those_of_a_short_queue() {
-    let size = |round: u64| {
-        if round < 2 {
-            20
-        } else {
-            10 + (round / 12) as u32
-        }
-    };
-    let at = |losses: &[u64]| {
-        let lost = |round: u64| if losses.contains(&round) { 4 } else { 0 };
-        evaluate(lossy_flights(50, size, lost)).map(|it| it.cause)
-    };
-    assert_eq!(at(&[1]), Some(Cause::ShallowQueue));
-    assert_eq!(at(&[0, 12]), Some(Cause::RandomLoss), "at two times");
 }
 
 /// Causes of flights of 10 to 15 segments, of which one in `each` loses one, by chance.
@@ -208,7 +176,7 @@ fn a_window_behind_losses_of_a_queue_as_long_as_the_path_costs_nothing() {
 
 /// An upload, captured at its sender, to a link that passes a segment in 4 ms and whose queue of twenty is always full; each
 /// fortieth segment does not fit, and is repeated after three duplicate acknowledgments.
-fn full_queue() -> Script {
+pub(super) fn full_queue() -> Script {
     const SLOT_NS: u64 = 4 * MS;
     let mut upload = Script::open(End::First, 4 * MS, 10 * US, 60_000);
     let mut queue: VecDeque<u32> = VecDeque::new();
