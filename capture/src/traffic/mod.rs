@@ -278,7 +278,8 @@ impl Traffic {
                         ends = own;
                     }
                     if segment.is_initial_syn() {
-                        self.datagrams.record_opening(ends[0].0, packet.time_ns);
+                        self.datagrams
+                            .record_opening(ends[0].0, ends[1].0, packet.time_ns);
                     }
                     return self
                         .table

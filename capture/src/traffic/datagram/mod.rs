@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `names` | lookups of names: DNS, mDNS, LLMNR |
+//! | `message` | messages of DNS |
 //! | `lock_step` | transfers with one datagram per round trip: TFTP and alike |
 //! | `requests` | UDP requests that are refused or not answered |
 //! | `timeouts` | silences of dialogues that a timer ends |
@@ -18,6 +19,7 @@ mod backoff;
 mod checksums;
 mod icmp;
 mod lock_step;
+mod message;
 mod names;
 mod rejections;
 mod repeats;
@@ -167,16 +169,16 @@ impl Datagrams {
             let is_first = self.requests.record(ends, octets, length, at);
             // QUIC opens its connections with datagrams.
             if is_first && !is_name_traffic(ends) {
-                self.names.opens(ends[0].0, at.time_ns);
+                self.names.opens(ends[0].0, ends[1].0, at.time_ns);
             }
             self.transfers.record(ends, octets, length, at);
         }
     }
 
-    /// Records that `client` opens a connection.
+    /// Records that `client` opens a connection to `server`.
     #[inline]
-    pub(super) fn record_opening(&mut self, client: Address, time_ns: u64) {
-        self.names.opens(client, time_ns);
+    pub(super) fn record_opening(&mut self, client: Address, server: Address, time_ns: u64) {
+        self.names.opens(client, server, time_ns);
     }
 
     /// Records an ARP message in a frame of `length` octets.

@@ -1,6 +1,7 @@
 //! Lookups of names: DNS (RFC 1035 section 4.1), multicast DNS (RFC 6762), LLMNR (RFC 4795), over UDP.
 
 use super::Stamp;
+use super::message::{addresses, header, name};
 use crate::reader::Address;
 use crate::traffic::table::AddressPort;
 
@@ -13,6 +14,9 @@ const MAX_LOOKUP_NS: u64 = 30_000_000_000;
 /// A connection opened within this time after the answer needed it, or within this part of the time that the answer took.
 const OPENED_WITHIN_NS: u64 = 100_000_000;
 const OPENED_DIVISOR: u64 = 8;
+/// The same for a connection to an address of the answer: a client may try others before, each for so long (RFC 8305 section 5: 2 s at
+/// most).
+const OPENED_THERE_WITHIN_NS: u64 = 2_000_000_000;
 /// Latest lookups that a connection may have needed.
 const MAX_NEEDED: usize = 16;
 pub(super) const DNS: u16 = 53;
@@ -46,6 +50,8 @@ pub struct NameLookup {
     pub last_packet: u64,
     question: Question,
     port: u16,
+    /// Addresses in the answer.
+    addresses: Vec<Address>,
 }
 
 /// What a message asks or answers.
@@ -105,7 +111,7 @@ impl NameTable {
             named,
         };
         if is_answer {
-            self.answer(&question, source.1, client.0, at);
+            self.answer(&question, source.1, client.0, &addresses(octets), at);
         } else if is_name_traffic([destination; 2]) && (destination.1 == DNS || has_address) {
             self.query(question, client.0, destination, at);
         }
@@ -146,10 +152,18 @@ impl NameTable {
             last_packet: at.number,
             question,
             port: server.1,
+            addresses: Vec::new(),
         });
     }
 
-    fn answer(&mut self, question: &Question, port: u16, client: Address, at: Stamp) {
+    fn answer(
+        &mut self,
+        question: &Question,
+        port: u16,
+        client: Address,
+        addresses: &[Address],
+        at: Stamp,
+    ) {
         let answers = |it: &NameLookup| {
             it.port == port
                 && if port == MULTICAST_DNS {
@@ -163,6 +177,7 @@ impl NameTable {
             lookup.is_answered = true;
             lookup.end_ns = lookup.end_ns.max(at.time_ns);
             lookup.last_packet = at.number;
+            lookup.addresses = addresses.to_vec();
             self.complete(lookup);
         }
     }
@@ -174,15 +189,21 @@ impl NameTable {
         }
     }
 
-    /// Records that `client` opens a connection.
+    /// Records that `client` opens a connection to `server`.
     #[inline]
-    pub(super) fn opens(&mut self, client: Address, time_ns: u64) {
+    pub(super) fn opens(&mut self, client: Address, server: Address, time_ns: u64) {
         for lookup in self.done.iter_mut().rev().take(MAX_NEEDED) {
+            let within_ns = if lookup.addresses.contains(&server) {
+                OPENED_THERE_WITHIN_NS
+            } else {
+                OPENED_WITHIN_NS
+            };
             let since_ns = time_ns.checked_sub(lookup.end_ns);
             let soon_ns = (lookup.end_ns - lookup.start_ns) / OPENED_DIVISOR;
             lookup.is_needed |= lookup.client == client
                 && lookup.is_answered
                 && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS.max(soon_ns));
+                && since_ns.is_some_and(|ns| ns <= within_ns);
         }
     }
 
@@ -224,61 +245,10 @@ fn is_same_search(one: &str, other: &str) -> bool {
     !short.is_empty() && domain.is_some_and(|it| it.is_empty() || it.starts_with('.'))
 }
 
-/// True for an answer, and the identification. `None` for what neither asks nor answers: somebody replaced the octets of the capture by zeros.
-fn header(octets: &[u8]) -> Option<(bool, u16)> {
-    let header: &[u8; 12] = octets.first_chunk()?;
-    let id = u16::from_be_bytes([header[0], header[1]]);
-    let (is_answer, asks) = (header[2] & 0x80 != 0, header[4..6] != [0, 0]);
-    (is_answer || asks).then_some((is_answer, id))
-}
-
-/// The first name, and the type behind it, if both were captured.
-fn name(octets: &[u8]) -> Option<(String, u16)> {
-    let mut rest = octets.get(12..)?;
-    let mut name = String::new();
-    loop {
-        let (length, behind) = rest.split_first()?;
-        rest = behind;
-        match *length {
-            0 => break,
-            // Names have up to 255 octets, labels up to 63; the first name has no reference to another.
-            length if length < 64 && name.len() < 255 => {
-                let (label, behind) = rest.split_at_checked(length.into())?;
-                rest = behind;
-                if !name.is_empty() {
-                    name.push('.');
-                }
-                // Servers may answer in another case.
-                name.extend(label.iter().map(|octet| match octet.to_ascii_lowercase() {
-                    octet if octet.is_ascii_graphic() => char::from(octet),
-                    _ => '?',
-                }));
-            }
-            _ => return None,
-        }
-    }
-    let [high, low] = *rest.first_chunk()?;
-    Some((name, u16::from_be_bytes([high, low])))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A query for the IPv6 address of a host.
-    const QUERY: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x04Host\x03lan\0\0\x1C\0\x01";
-
-    #[test]
-    fn names_are_read_as_far_as_captured() {
-        assert_eq!(header(QUERY), Some((false, 0x1234)));
-        assert_eq!(header(&[0; 40]), None);
-        assert_eq!(name(QUERY), Some(("host.lan".to_owned(), 28)));
-        for length in 0..QUERY.len() - 2 {
-            assert_eq!(name(&QUERY[..length]), None, "{length}");
-        }
-        // A reference to itself.
-        assert_eq!(name(b"\0\0\0\0\0\0\0\0\0\0\0\0\xC0\x0C\0\x01"), None);
-    }
+    use crate::traffic::datagram::message::tests::QUERY;
 
     #[test]
     fn a_name_that_is_cut_is_known_by_the_identification() {

@@ -39,6 +39,8 @@ struct Waiting<'a> {
 
 /// Waiting for less in all is not noticed: a fifth of what a page may take (ITU-T G.1010, web browsing: 2 s).
 const MIN_WAITED_NS: u64 = 400_000_000;
+/// The same if no single wait is: what a page may take.
+const MANY_WAITED_NS: u64 = 2_000_000_000;
 /// So long a wait interrupts whatever somebody does (J. Nielsen, Usability Engineering, 1993, section 5.5).
 const LONG_NS: u64 = 1_000_000_000;
 
@@ -176,7 +178,9 @@ impl<'a> Waiting<'a> {
         // Long waits are noticed, however long connections are kept open afterwards.
         let busy_share = stats::ratio(self.waited_ns as f64, busy_ns as f64);
         let is_long = self.waited_ns >= LONG_NS && busy_share >= MIN_COST_SHARE;
-        if self.waited_ns < MIN_WAITED_NS || share < MIN_COST_SHARE && !is_long {
+        let longest_ns = worst.end_ns.saturating_sub(worst.start_ns);
+        let is_noticed = longest_ns >= MIN_WAITED_NS || self.waited_ns >= MANY_WAITED_NS;
+        if !is_noticed || share < MIN_COST_SHARE && !is_long {
             return None;
         }
         let least = if is_long && self.held_back_ns * 2 >= self.waited_ns {
@@ -233,7 +237,7 @@ impl<'a> Waiting<'a> {
                     } else {
                         &worst.name
                     },
-                    format::time(worst.end_ns.saturating_sub(worst.start_ns)),
+                    format::time(longest_ns),
                 ),
                 evidence: evidence([
                     ("lookups", self.lookups as f64),
@@ -244,10 +248,7 @@ impl<'a> Waiting<'a> {
                     ("waited_share", share),
                     ("held_back_ns", self.held_back_ns as f64),
                     ("median_answer_ns", median_ns as f64),
-                    (
-                        "longest_ns",
-                        worst.end_ns.saturating_sub(worst.start_ns) as f64,
-                    ),
+                    ("longest_ns", longest_ns as f64),
                     ("first_packet", first.first_packet as f64),
                     ("last_packet", last.last_packet as f64),
                     ("worst_packet", worst.last_packet as f64),

@@ -1,5 +1,6 @@
 //! UDP requests that are refused or not answered, hosts that stop answering, and hosts that do not answer ARP.
 
+use crate::cause::flow;
 use crate::cause::scored::{PathFinding, evidence};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{AbsentHost, Analysis, Requests, Silence};
@@ -62,7 +63,11 @@ pub(super) fn unanswered(analysis: &Analysis, others: &[PathFinding]) -> Vec<Pat
         others.iter().any(|other| {
             other.finding.cause == it.finding.cause
                 && other.sender == it.sender
-                && other.receiver == it.receiver
+                && (other.receiver == it.receiver
+                    || it
+                        .receiver
+                        .as_ref()
+                        .is_some_and(|host| flow::counts_host(other, host)))
         })
     };
     found.filter(|it| !is_known(it)).collect()

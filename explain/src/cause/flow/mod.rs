@@ -95,6 +95,7 @@ use linerate_capture::model::TimeShares;
 use linerate_capture::traffic::Flow;
 use linerate_results::record::Cause;
 use linerate_results::stats;
+pub(super) use opening::counts_host;
 pub(super) use rank::sort_by_cost;
 pub(super) use rule::is_generic;
 use rule::{Rule, is_limit, is_of_transfers};

@@ -50,18 +50,22 @@ pub(super) fn incomplete_captures(flows: &[Flow]) -> Vec<PathFinding> {
     found.chain(one_sided_capture(flows)).collect()
 }
 
-/// The findings with those about the capture itself first, if it lacks so much that the others are in doubt, or nothing else is wrong;
-/// else last.
+/// The findings with those about the capture itself first, if it lacks so much that the others are in doubt; else last, if anything else
+/// is wrong.
 pub(in crate::cause) fn place_incomplete(found: Vec<PathFinding>) -> Vec<PathFinding> {
     let is_of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
-    let (of_capture, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_capture);
+    let (mut of_capture, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_capture);
     let is_healthy =
         |it: &PathFinding| matches!(it.finding.cause, Cause::PathRate | Cause::AtLineRate);
     let casts_doubt = |it: &PathFinding| {
         let share = it.finding.evidence.get("unseen_share").copied();
         share.is_none_or(|it| it >= DOUBTFUL_SHARE)
     };
-    if others.iter().all(is_healthy) || of_capture.iter().any(casts_doubt) {
+    // There is nothing that what it lacks could have faked.
+    if others.iter().all(is_healthy) {
+        of_capture.retain(casts_doubt);
+    }
+    if of_capture.iter().any(casts_doubt) {
         of_capture.into_iter().chain(others).collect()
     } else {
         others.into_iter().chain(of_capture).collect()

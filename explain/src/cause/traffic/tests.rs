@@ -396,6 +396,22 @@ fn a_segment_that_is_missing_in_one_place_does_not_make_a_capture_incomplete() {
 }
 
 #[test]
+fn a_capture_that_lacks_little_of_a_healthy_dialogue_needs_no_word() {
+    // A segment of one in `each` rounds of 25.
+    let causes = |each: u32| {
+        rounds(100, 60_000, |number, download| {
+            download.send(2, 200, FRAME_NS);
+            if number.is_multiple_of(each) {
+                download.next[1] += 200;
+            }
+            download.after(FRAME_NS).ack_all();
+        })
+    };
+    assert_eq!(causes(12), []);
+    assert_eq!(causes(6), [Cause::CaptureIncomplete]);
+}
+
+#[test]
 fn a_capture_that_lacks_little_still_shows_the_cause() {
     // Each 16th window lacks a segment of two.
     let lacking = |each: u32| {

@@ -1,6 +1,6 @@
 //! One request at a time over a long path: each waits for the answer to the one before, and the round trips add up.
 
-use super::thinking::{Thinking, has_own_timer};
+use super::thinking::{Thinking, has_own_timer, server};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -75,11 +75,11 @@ pub(in crate::cause::flow) fn requests_in_turn(facts: &FlowFacts<'_>) -> Option<
     // A client that asks by a clock waits for that.
     let is_timed = |end: End| {
         let thinking = Thinking::of(facts, end);
-        // A few late turns beside many prompt ones are no clock, unless they begin rounds by one.
+        // A few late turns beside many prompt ones are no clock, unless they begin rounds by one, as those of no server do.
         if thinking.is_usual() {
             has_own_timer(facts, &thinking)
         } else {
-            thinking.is_at_intervals()
+            server(facts) != Some(end) && thinking.is_at_intervals()
         }
     };
     if [End::First, End::Second].into_iter().any(is_timed) {

@@ -2,6 +2,7 @@
 
 use super::lost_acks::MIN_TIMEOUT_NS;
 use super::{LONG_NS, MIN_COST, MIN_DISCARDING_COST, MIN_LOSSES};
+use crate::cause::busy::union_ns;
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
@@ -38,6 +39,8 @@ struct Late {
     ns: u64,
     /// The packet that brought it.
     number: u32,
+    /// True if somebody waited for it: what he does next shows that.
+    is_answer: bool,
 }
 
 /// The messages of either end which waits for their answers show to have come late.
@@ -48,6 +51,7 @@ fn late_answers(facts: &FlowFacts<'_>) -> Vec<Late> {
         times_ns: [wait.start_ns, wait.start_ns + wait.ns],
         ns,
         number: wait.number,
+        is_answer: true,
     })
     .collect()
 }
@@ -62,6 +66,7 @@ fn repeated(packets: &[LoggedPacket]) -> Vec<Late> {
             times_ns: [packet.time_ns; 2],
             ns: 0,
             number: packet.number,
+            is_answer: false,
         });
         // What was acknowledged already did not come late by this.
         if packet.class == PacketClass::TimeoutRetransmission {
@@ -101,18 +106,22 @@ pub(super) fn lost_messages(facts: &FlowFacts<'_>) -> Option<Rule> {
         .flatten()
 }
 
-/// One or two requests or answers that came late, for most of the time in which anything was under way: what was asked for shows how long
-/// somebody waited.
+/// Requests or answers that came late, or other data of either end that came very late, for much of the time in which anything was under
+/// way: one long wait is noticed, whatever the rest of the connection is.
 pub(super) fn lost_requests(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let mut late = late_answers(facts);
-    late.retain(|it| it.ns <= MAX_WAIT_NS);
+    let mut late = late_messages(facts);
+    late.retain(|it| it.ns <= MAX_WAIT_NS && (it.is_answer || it.ns >= LONG_NS));
     stalls(facts, &late, false)
 }
 
 /// What the `repeated` messages cost; only long waits count if they are not those of a dialogue.
 fn stalls(facts: &FlowFacts<'_>, repeated: &[Late], is_dialogue: bool) -> Option<Rule> {
     let lost = repeated.len() as u64;
-    let total_ns: u64 = repeated.iter().map(|it| it.ns).sum();
+    // What is lost together is waited for together.
+    let waits = repeated.iter();
+    let waits = waits.map(|it| (it.times_ns[1].saturating_sub(it.ns), it.times_ns[1]));
+    let total_ns = union_ns(waits.collect());
+    let sum_ns: u64 = repeated.iter().map(|it| it.ns).sum();
     // A capture that misses packets shows numbers as missing, too.
     let ends = [End::First, End::Second];
     let stats = ends.map(|end| facts.connection().stats(end));
@@ -135,7 +144,7 @@ fn stalls(facts: &FlowFacts<'_>, repeated: &[Late], is_dialogue: bool) -> Option
     if lost == 0 || is_dialogue && !are_costly || !is_dialogue && !is_long {
         return None;
     }
-    let mean_ns = total_ns / lost;
+    let mean_ns = sum_ns / lost;
     let number = |it: Option<&Late>| it.map_or(0.0, |it| f64::from(it.number));
     Some(Rule {
         share,
@@ -312,6 +321,54 @@ mod tests {
         assert!((200.0..300.0).contains(&at_once), "{at_once}");
         assert!((later - at_once).abs() < 10.0, "{later}");
         assert_eq!(stalls(9_000), None);
+    }
+
+    /// Speech of a device, 400 octets each 50 ms, and now and then 8 segments of its server's answer, once or more after these waits.
+    fn speech(waits_ms: &[u64]) -> Option<Cause> {
+        let mut script = Script::open(End::First, 17 * MS, MS / 50, 60_000);
+        for at in 0..80 {
+            script.after(33 * MS).write(End::First, 400);
+            script.after(17 * MS).confirm(End::Second);
+            if at % 40 == 39 {
+                let first = script.next[1];
+                script.after(5 * MS).write(End::Second, 8 * 1_460);
+                if at == 39 {
+                    // Its first segment is lost, again and again.
+                    for wait_ms in waits_ms {
+                        let numbers = [first, script.next[0]];
+                        script.after(wait_ms * MS);
+                        script.packet(End::Second, Segment::ACK, numbers, 1_460, &[]);
+                    }
+                }
+                script.after(MS).confirm(End::First);
+            }
+        }
+        let (findings, _) = explain_flows(&[script.flow()]);
+        findings.first().map(|it| it.finding.cause)
+    }
+
+    #[test]
+    fn one_long_wait_for_the_timer_is_noticed_in_either_direction() {
+        assert_eq!(speech(&[680, 1_550]), Some(Cause::RetransmissionStalls));
+        assert_eq!(speech(&[680]), None, "less than a second");
+        assert_eq!(speech(&[]), None);
+    }
+
+    #[test]
+    fn an_end_that_falls_silent_makes_the_other_one_repeat() {
+        let repeated = |times: u32| {
+            let mut script = Script::late(End::First, 8_760);
+            script.send(4, 1_460, MS).after(MS).ack_all();
+            let last = script.sent();
+            script.segment(last, 648);
+            for at in 0..times {
+                script.after((200 << at) * MS).segment(last, 648);
+            }
+            let (findings, _) = explain_flows(&[script.flow()]);
+            findings.first().map(|it| it.finding.cause)
+        };
+        assert_eq!(repeated(5), Some(Cause::RetransmissionStalls));
+        assert_eq!(repeated(2), None);
     }
 
     #[test]

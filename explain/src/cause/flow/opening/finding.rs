@@ -137,6 +137,7 @@ pub(super) fn finding(
         ("connections", attempts.connections as f64),
         ("syns", attempts.syns as f64),
         ("opening_ns", attempts.time_ns as f64),
+        ("ports", attempts.ports.len() as f64),
         ("accepted_before", accepted.before as f64),
         ("first_packet", attempts.first_packet as f64),
         ("last_packet", attempts.last_packet as f64),

@@ -2,21 +2,24 @@
 
 mod accepted;
 mod finding;
+mod many;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cost::MIN_COST_NS;
 use crate::cause::busy::{busy_ns, union_ns};
 use crate::cause::scored::{self, PathFinding};
-use accepted::ByPort;
+use accepted::{Accepted, ByPort};
 use finding::finding;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
 use linerate_capture::traffic::Flow;
-use linerate_results::stats;
+use linerate_results::{format, stats};
+pub(in crate::cause) use many::counts_host;
+use many::{Found, merged};
 use request::UnansweredRequest;
 
 /// How a connection failed to open, or opened.
@@ -51,6 +54,8 @@ struct Attempts {
     last_ns: u64,
     /// Start and end of each.
     times: Vec<(u64, u64)>,
+    /// The server's ports.
+    ports: BTreeSet<u16>,
 }
 
 impl Attempts {
@@ -91,6 +96,8 @@ const MIN_REPEATED: usize = 3;
 const ANY_MSS: u32 = 536;
 /// A timer waits twice as long each time (RFC 6298 section 5.5); a program that begins again waits for something else.
 const MAX_BACKOFF: u64 = 4;
+/// A host that refuses at so many ports has no program at any of them, or none for this client.
+const MIN_PORTS: usize = 3;
 /// Opening for a smaller share of a connection's time is not worth a finding.
 const MIN_SHARE: f64 = 0.2;
 /// Where opening takes most of a connection's time, a shorter silence counts, too: two ticks of a stack that looks for
@@ -98,7 +105,7 @@ const MIN_SHARE: f64 = 0.2;
 const SLOW_TICKS_NS: u64 = 20_000_000;
 const MOST: f64 = 0.5;
 
-/// The findings about opening, by pair of hosts and port.
+/// The findings about opening, by pair of hosts and port, or by client.
 pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     let mut all: BTreeMap<(Opening, String, String), Attempts> = BTreeMap::new();
     let mut total_ns = 0.0_f64;
@@ -109,6 +116,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
         flows.iter().map(|it| span(it).1).max(),
     );
     let whole_ns = end.unwrap_or(0) - start.unwrap_or(0);
+    let refused = refused_ports(flows);
     for flow in flows {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
@@ -116,9 +124,15 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             continue;
         };
         let (client, server) = (flow.ends[0].0.to_string(), flow.ends[1]);
-        let attempts = all
-            .entry((opening, client, format!("{} port {}", server.0, server.1)))
-            .or_default();
+        let ports = refused.get(&(flow.ends[0].0, server.0));
+        let place = match ports.filter(|_| opening == Opening::Refused) {
+            Some(ports) if ports.len() >= MIN_PORTS => {
+                format!("{} ({} ports)", server.0, format::count(ports.len() as u64))
+            }
+            _ => format!("{} port {}", server.0, server.1),
+        };
+        let attempts = all.entry((opening, client, place)).or_default();
+        attempts.ports.insert(server.1);
         attempts.client = flow.ends[0].0;
         attempts.server = server;
         attempts.connections += 1;
@@ -145,7 +159,11 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             if opening == Opening::NoAnswer {
                 attempts.time_ns = attempts.time_ns.max(attempts.passed_ns());
             }
-            let accepted = by_port.accepted(&attempts);
+            let accepted = if attempts.ports.len() == 1 {
+                by_port.accepted(&attempts)
+            } else {
+                Accepted::default()
+            };
             let is_soon = accepted.after_ns.is_some_and(|ns| ns < RETRY_NS);
             let is_retried = opening == Opening::Refused && is_soon;
             let is_started_again = opening == Opening::Refused
@@ -195,10 +213,27 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 if opening == Opening::NoAnswer {
                     found.share_of_time = found.share_of_time.max(passed.min(scored::MIN_SHARE));
                 }
-                found
+                Found {
+                    opening,
+                    attempts,
+                    finding: found,
+                }
             })
         });
-    findings.collect()
+    merged(findings.collect(), total_ns)
+}
+
+/// The ports of each host at which it refuses connections of each client.
+fn refused_ports(flows: &[Flow]) -> HashMap<(Address, Address), BTreeSet<u16>> {
+    let mut ports: HashMap<(Address, Address), BTreeSet<u16>> = HashMap::new();
+    for flow in flows {
+        if matches!(opening(flow), Some((Opening::Refused, _))) {
+            let [client, server] = flow.ends;
+            let of_host = ports.entry((client.0, server.0)).or_default();
+            of_host.insert(server.1);
+        }
+    }
+    ports
 }
 
 /// Start and end of a connection.

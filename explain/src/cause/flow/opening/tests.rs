@@ -315,3 +315,59 @@ fn a_client_that_is_refused_by_one_version_of_ip_and_accepted_by_the_other_waits
     assert!(refusals(true, 9_000), "much later");
     assert!(refusals(false, 250), "another host");
 }
+
+#[test]
+fn a_client_without_an_answer_from_several_hosts_is_one_finding() {
+    let attempts = |servers: u8| {
+        let flows: Vec<Flow> = (0..servers)
+            .map(|host| {
+                let mut script = attempt(u64::from(host) * 500);
+                for ms in [1_000, 2_000, 4_000] {
+                    syn(&mut script);
+                    script.after(ms * MS);
+                }
+                let mut flow = script.flow();
+                flow.ends[1].0 = Address([10 + host; 16]);
+                flow
+            })
+            .collect();
+        let last = flows.last().map(|it| it.ends[1].0.to_string());
+        let (findings, _) = explain_flows(&flows);
+        (findings, last.expect("a server"))
+    };
+    let (findings, _) = attempts(2);
+    assert_eq!(findings.len(), 2);
+    let (findings, last) = attempts(6);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let found = &findings[0];
+    assert_eq!(found.receiver, None);
+    assert!(found.finding.summary.contains("none of 18 SYNs"));
+    assert!(found.finding.summary.contains(" 6 hosts ("));
+    // They waited at the same time.
+    assert!((found.finding.evidence["opening_ns"] / 1e9 - 5.5).abs() < 0.1);
+    let listed = format!("syns_to_{last}_port_80");
+    let figure = found.finding.evidence.get(&listed);
+    assert_eq!(figure, Some(&3.0), "{listed} {:?}", found.finding.evidence);
+}
+
+#[test]
+fn a_host_that_refuses_at_many_ports_is_one_finding() {
+    let refusals = |ports: u16| {
+        let flows: Vec<Flow> = (0..ports)
+            .map(|port| {
+                let mut script = attempt(u64::from(port) * 1_500);
+                refused(&mut script);
+                let mut flow = script.flow();
+                flow.ends[1].1 = 17_800 + port;
+                flow
+            })
+            .collect();
+        found(&flows)
+    };
+    assert_eq!(refusals(2).len(), 2);
+    let many = refusals(30);
+    assert_eq!(many.len(), 1, "{many:?}");
+    assert_eq!(many[0].0, Cause::Refused);
+    assert!(many[0].1.contains("tried 30 times"), "{many:?}");
+    assert!(many[0].1.contains("(30 ports)"), "{many:?}");
+}

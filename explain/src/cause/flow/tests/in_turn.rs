@@ -46,6 +46,21 @@ fn the_opening_of_a_session_and_waits_of_two_seconds_in_all_are_not_worth_a_find
 }
 
 #[test]
+fn answers_that_a_coarse_clock_delays_begin_no_rounds_of_a_timer() {
+    // Of nine answers in a row, four come a tick of 15.6 ms later than a round trip.
+    let mut dialogue = Script::open(End::Second, 62 * MS, 20 * US, 65_535);
+    for number in 0..100_u64 {
+        dialogue.after(100 * US).write(End::First, 90);
+        let late_us = if number % 9 < 5 { 0 } else { 15_600 };
+        dialogue
+            .after(62 * MS + late_us * US)
+            .write(End::Second, 300);
+        dialogue.after(20 * US);
+    }
+    assert_eq!(causes(dialogue), [Cause::OneInFlight]);
+}
+
+#[test]
 fn over_a_short_path_the_ends_take_as_long_as_the_path() {
     let found = |trip_us| causes(asked([trip_us * US, 20 * US], 5_000, |_| 0));
     assert_eq!(found(500), [], "a LAN");
