@@ -13,18 +13,17 @@ const PARTS: u64 = 4;
 /// larger one is a queue that grows.
 const MAX_DRIFT: f64 = 200e-6;
 
-/// Median delay of packets, with their times and stamps, beyond the shortest. `None` without stamps in ticks of 10 ms or
-/// less.
-pub(super) fn delay_ns(stamped: &[(u64, u32)]) -> Option<u64> {
-    percentile(stamp_delays_ns(stamped)?, 50)
+/// Median delay of packets, with their times and stamps, beyond the shortest of all, of those whose time is counted. `None` without
+/// stamps in ticks of 10 ms or less.
+pub(super) fn delay_ns(stamped: &[(u64, u32)], is_counted: impl Fn(u64) -> bool) -> Option<u64> {
+    let delays = stamped.iter().zip(stamp_delays_ns(stamped)?);
+    let counted = delays.filter(|((time_ns, _), _)| is_counted(*time_ns));
+    percentile(counted.map(|(_, delay_ns)| delay_ns).collect(), 50)
 }
 
 /// Delay of each packet of a host, with its time in nanoseconds and its stamp, beyond the shortest of them. `None` without stamps in ticks
 /// of 10 ms or less.
 pub fn stamp_delays_ns(stamped: &[(u64, u32)]) -> Option<Vec<u64>> {
-/// Median delay of packets, with their times and stamps, beyond the shortest of all, of those whose time is counted. `None` without
-/// stamps in ticks of 10 ms or less.
-pub(super) fn delay_ns(stamped: &[(u64, u32)], is_counted: impl Fn(u64) -> bool) -> Option<u64> {
     let (first, last) = (stamped.first()?, stamped.last()?);
     let ticks = last.1.wrapping_sub(first.1);
     let span_ns = last.0.saturating_sub(first.0);
@@ -49,10 +48,6 @@ pub(super) fn delay_ns(stamped: &[(u64, u32)], is_counted: impl Fn(u64) -> bool)
     let least = delays.iter().map(level).min_by(f64::total_cmp)?;
     let beyond = delays.iter().map(|it| (level(it) - least) as u64);
     Some(beyond.collect())
-    let counted = stamped.iter().zip(&delays);
-    let counted = counted.filter(|((time_ns, _), _)| is_counted(*time_ns));
-    let beyond = counted.map(|(_, it)| (level(it) - least) as u64);
-    percentile(beyond.collect(), 50)
 }
 
 /// Drift between the two clocks, in nanoseconds per nanosecond: the median of the slopes between the shortest delays of

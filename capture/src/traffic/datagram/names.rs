@@ -202,8 +202,7 @@ impl NameTable {
             let soon_ns = (lookup.end_ns - lookup.start_ns) / OPENED_DIVISOR;
             lookup.is_needed |= lookup.client == client
                 && lookup.is_answered
-                && since_ns.is_some_and(|ns| ns <= OPENED_WITHIN_NS.max(soon_ns));
-                && since_ns.is_some_and(|ns| ns <= within_ns);
+                && since_ns.is_some_and(|ns| ns <= within_ns.max(soon_ns));
         }
     }
 
