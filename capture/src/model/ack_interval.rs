@@ -218,7 +218,7 @@ mod tests {
                 window: 60_000,
                 timestamp: 0,
                 is_bare: true,
-                options_len: if is_report { 24 } else { 12 },
+                options_len: if is_report { 40 } else { 12 },
                 has_dsack: false,
                 number: 0,
             });
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn a_link_full_of_acknowledgments_takes_longer_for_those_with_reports() {
-        // 78 octets take 18% longer than 66.
-        assert!(with_reports(8 * MS * 78 / 66).is_some());
+        // 94 octets take 42% longer than 66.
+        assert!(with_reports(8 * MS * 94 / 66).is_some());
         assert_eq!(with_reports(4 * MS), None, "a link full of data");
     }
 
