@@ -2,49 +2,15 @@
 
 use linerate_results::stats;
 
-/// Numbers in a window. A sender's bursts are uneven over shorter ones, which count only where these are too few.
+/// Numbers in a window.
 const WINDOW: u64 = 64;
-const SHORT_WINDOW: u64 = 16;
 /// Fewer windows may be even by chance: the variance of 16 numbers is below a quarter of its expectation once in 600
 /// times (chi-squared distribution with 15 degrees of freedom).
 const MIN_WINDOWS: u64 = 16;
 
-/// Losses by windows of consecutive numbers.
-#[derive(Clone, Copy, Debug)]
+/// Losses by windows of consecutive numbers, from the first loss on: before it, queues and buckets fill.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossWindows {
-    by_length: [WindowsOfLength; 2],
-}
-
-impl Default for LossWindows {
-    fn default() -> Self {
-        Self {
-            by_length: [WINDOW, SHORT_WINDOW].map(WindowsOfLength::new),
-        }
-    }
-}
-
-impl LossWindows {
-    /// Records the datagram `number`, before which `missing` ones are missing.
-    #[inline]
-    pub(super) fn record(&mut self, number: u64, missing: u64) {
-        for windows in &mut self.by_length {
-            windows.record(number, missing);
-        }
-    }
-
-    /// Variance of the losses per window in relation to that of independent losses (binomial distribution): 1 if each
-    /// datagram is lost by chance, near 0 if a fixed share is lost, larger if losses come in groups.
-    pub(super) fn dispersion(&self) -> Option<f64> {
-        let enough = self.by_length.iter().find(|it| it.windows >= MIN_WINDOWS)?;
-        enough.dispersion()
-    }
-}
-
-/// Losses by windows of one length, from the first loss on: before it, queues and buckets fill.
-#[derive(Clone, Copy, Debug)]
-struct WindowsOfLength {
-    /// Numbers in a window.
-    length: u64,
     /// The number after the current window.
     end: Option<u64>,
     /// Losses in it so far.
@@ -54,24 +20,15 @@ struct WindowsOfLength {
     squares: u64,
 }
 
-impl WindowsOfLength {
-    fn new(length: u64) -> Self {
-        Self {
-            length,
-            end: None,
-            lost: 0,
-            windows: 0,
-            sum: 0,
-            squares: 0,
-        }
-    }
-
-    fn record(&mut self, number: u64, missing: u64) {
+impl LossWindows {
+    /// Records the datagram `number`, before which `missing` ones are missing.
+    #[inline]
+    pub(super) fn record(&mut self, number: u64, missing: u64) {
         let end = match self.end {
             Some(end) => end,
             None if missing == 0 => return,
             None => {
-                self.end = Some(number.saturating_add(self.length));
+                self.end = Some(number.saturating_add(WINDOW));
                 return;
             }
         };
@@ -82,30 +39,34 @@ impl WindowsOfLength {
         // A hole across the end belongs to both windows; several windows may be lost entirely.
         let after = (number - end).min(missing);
         self.close(self.lost + (missing - after));
-        let entire = after / self.length;
+        let entire = after / WINDOW;
         self.windows += entire;
-        self.sum = self.sum.saturating_add(entire.saturating_mul(self.length));
+        self.sum = self.sum.saturating_add(entire.saturating_mul(WINDOW));
         self.squares = self
             .squares
-            .saturating_add(entire.saturating_mul(self.length * self.length));
-        self.lost = after % self.length;
-        let steps = (number - end) / self.length + 1;
-        self.end = Some(end.saturating_add(steps.saturating_mul(self.length)));
+            .saturating_add(entire.saturating_mul(WINDOW * WINDOW));
+        self.lost = after % WINDOW;
+        let steps = (number - end) / WINDOW + 1;
+        self.end = Some(end.saturating_add(steps.saturating_mul(WINDOW)));
     }
 
     fn close(&mut self, lost: u64) {
-        let lost = lost.min(self.length);
+        let lost = lost.min(WINDOW);
         self.windows += 1;
         self.sum = self.sum.saturating_add(lost);
         self.squares = self.squares.saturating_add(lost * lost);
     }
 
-    /// See [`LossWindows::dispersion`].
-    fn dispersion(&self) -> Option<f64> {
+    /// Variance of the losses per window in relation to that of independent losses (binomial distribution): 1 if each
+    /// datagram is lost by chance, near 0 if a fixed share is lost, larger if losses come in groups.
+    pub(super) fn dispersion(&self) -> Option<f64> {
+        if self.windows < MIN_WINDOWS {
+            return None;
+        }
         let windows = self.windows as f64;
         let mean = self.sum as f64 / windows;
         let variance = (self.squares as f64 - windows * mean * mean) / (windows - 1.0);
-        let by_chance = mean * (1.0 - mean / self.length as f64);
+        let by_chance = mean * (1.0 - mean / WINDOW as f64);
         (by_chance > 0.0).then(|| stats::ratio(variance.max(0.0), by_chance))
     }
 }
@@ -115,12 +76,8 @@ mod tests {
     use super::*;
 
     fn dispersion(is_lost: impl Fn(u64) -> bool) -> Option<f64> {
-        dispersion_of(5_000, is_lost)
-    }
-
-    fn dispersion_of(numbers: u64, is_lost: impl Fn(u64) -> bool) -> Option<f64> {
         let (mut windows, mut missing) = (LossWindows::default(), 0);
-        for number in 0..numbers {
+        for number in 0..5_000 {
             if is_lost(number) {
                 missing += 1;
             } else {
@@ -146,14 +103,5 @@ mod tests {
         let grouped = dispersion(|number| number % 400 < 100).expect("windows");
         assert!(grouped > 5.0, "{grouped}");
         assert_eq!(dispersion(|_| false), None);
-        // Part of a stream.
-        let few = dispersion_of(600, |number| number % 3 == 0);
-        assert!(few.is_some_and(|it| it < 0.1), "{few:?}");
-        let few_by_chance = dispersion_of(600, |number| dice(number) % 100 < 30);
-        assert!(
-            few_by_chance.is_some_and(|it| it > 0.5),
-            "{few_by_chance:?}"
-        );
-        assert_eq!(dispersion_of(200, |number| number % 3 == 0), None);
     }
 }
