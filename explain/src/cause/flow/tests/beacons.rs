@@ -143,7 +143,7 @@ fn soon_after_each(answered_ns: impl Fn(u64, u64) -> u64) -> Vec<Finding> {
 #[test]
 fn answers_at_ticks_to_requests_soon_after_the_one_before_are_those_of_a_station_that_sleeps() {
     let found = soon_after_each(|_, received_ns| tick_ns(received_ns));
-    assert!(asleep(&found).is_some(), "{found:?}");
+    assert_eq!(found[0].cause, Cause::WakeUpLatency, "{found:?}");
     let found =
         soon_after_each(|number, received_ns| received_ns + (100 + chance(number + 99, 40)) * MS);
     assert_eq!(asleep(&found), None, "{found:?}");

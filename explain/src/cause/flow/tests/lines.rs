@@ -174,5 +174,6 @@ fn shaped(to_sender_us: u64) -> Vec<Cause> {
 #[test]
 fn what_waits_within_its_host_is_shaped_there() {
     assert_eq!(shaped(30)[0], Cause::HostPacing);
-    assert_eq!(shaped(4_000)[0], Cause::PathRate);
+    assert_eq!(shaped(1_000)[0], Cause::PathRate, "farther away");
+    assert_eq!(shaped(4_000)[0], Cause::PathRate, "perhaps a slow link");
 }
