@@ -1,8 +1,8 @@
 """Causes at hosts: their windows, buffers, programs, and whole hosts that stand still."""
 
-from checks import both, check, faster, nothing_missing, takes_at_most
+from checks import both, check, faster, nothing_missing
 from draw import case
-from setups import base, bulk, holds, line, lines, without
+from setups import base, bulk, holds, line, without
 
 
 def reports(key, share):
@@ -10,11 +10,7 @@ def reports(key, share):
     return check(f"a program's waits ({key}) take at least {share:.0%} of the time", lambda truth, trial: truth["path"]["program"]["waits"].get(key, 0) >= share * truth["seconds"] > 0)
 
 
-def stops(end, least):
-    return check(f"the station stands still at least {least} times", lambda truth, trial: truth["path"][end].get("stops", least) >= least)
-
-
-@case("window-of-a-small-buffer", ["receive-window"], "A program sets a small receive buffer.", count=4, check=both(faster(1.5), nothing_missing()))
+@case("window-of-a-small-buffer", ["receive-window"], "A program sets a small receive buffer.", count=2, check=both(faster(1.5), nothing_missing()))
 def window_of_a_small_buffer(draw):
     rate, rtt = draw.log("rate", 1.5e7, 6e7), draw.log("rtt_ms", 25, 140)
     window = draw.log("window", 16000, 60000)
@@ -26,7 +22,7 @@ def window_of_a_small_buffer(draw):
     return without(it, **{receiver: holds(rate, rtt, 100)})
 
 
-@case("send-buffer-of-a-program", {"receiver": ["send-buffer", "receive-window", "congestion-window"], "else": ["send-buffer"]}, "A program sets a small send buffer.", count=4,
+@case("send-buffer-of-a-program", {"receiver": ["send-buffer", "receive-window", "congestion-window"], "else": ["send-buffer"]}, "A program sets a small send buffer.", count=2,
       check=both(faster(1.5), nothing_missing()))
 def send_buffer_of_a_program(draw):
     rate, rtt = draw.log("rate", 1.5e7, 6e7), draw.log("rtt_ms", 20, 120)
@@ -37,7 +33,7 @@ def send_buffer_of_a_program(draw):
     return without(it, **{"a" if sender == "A" else "b": {"send_octets": 0}})
 
 
-@case("archive-is-packed-as-it-is-sent", ["sender-idle", "sender-stalls"], "A program prepares each block after the one before is written.", count=3, check=both(faster(1.5), reports("writer_s", 0.3)))
+@case("archive-is-packed-as-it-is-sent", ["sender-idle", "sender-stalls"], "A program prepares each block after the one before is written.", count=2, check=both(faster(1.5), reports("writer_s", 0.3)))
 def archive_is_packed(draw):
     rate, rtt = draw.log("rate", 1.5e7, 4e7), draw.log("rtt_ms", 1, 20)
     block = draw.log("block", 40000, 200000)
@@ -47,7 +43,7 @@ def archive_is_packed(draw):
     return without(it, program={"block_ms": 0})
 
 
-@case("host-stops-while-it-sends", ["sender-stalls", "sender-idle"], "The sending host stands still at intervals.", count=3, check=faster(1.3))
+@case("host-stops-while-it-sends", ["sender-stalls", "sender-idle"], "The sending host stands still at intervals.", count=2, check=faster(1.3))
 def host_stops_sending(draw):
     rate, rtt = draw.log("rate", 4e6, 1.5e7), draw.log("rtt_ms", 1, 20)
     stop = {"stop_every_ms": draw.log("every_ms", 500, 900), "stop_ms": draw.log("stop_ms", 220, 380)}
@@ -58,7 +54,7 @@ def host_stops_sending(draw):
     return without(it, **{end: {"stop_ms": 0, "stop_every_ms": 0}})
 
 
-@case("host-stops-while-it-receives", ["receiver-stalls"], "The receiving host stands still at intervals: nothing is acknowledged.", count=3, check=faster(1.3))
+@case("host-stops-while-it-receives", ["receiver-stalls"], "The receiving host stands still at intervals: nothing is acknowledged.", count=2, check=faster(1.3))
 def host_stops_receiving(draw):
     rate, rtt = draw.log("rate", 5e6, 2e7), draw.log("rtt_ms", 2, 15)
     stop = {"stop_every_ms": draw.log("every_ms", 550, 900), "stop_ms": draw.log("stop_ms", 180, 340)}
@@ -69,7 +65,7 @@ def host_stops_receiving(draw):
     return without(it, **{end: {"stop_ms": 0, "stop_every_ms": 0}})
 
 
-@case("database-imports-slowly", ["receiver-reads-slowly"], "The receiver's program reads less than the line brings.", count=4, check=both(faster(1.5), reports("reader_s", 0.5)))
+@case("database-imports-slowly", ["receiver-reads-slowly"], "The receiver's program reads less than the line brings.", count=2, check=both(faster(1.5), reports("reader_s", 0.5)))
 def database_imports_slowly(draw):
     rate, rtt = draw.log("rate", 2e7, 6e7), draw.log("rtt_ms", 1, 30)
     block = draw.turn("block", 16384, 8192, 32768, 4096)
@@ -80,20 +76,11 @@ def database_imports_slowly(draw):
     return without(it, program={"read_ms": 0, "read_octets": 0})
 
 
-@case("reader-sorts-each-megabyte", ["receiver-reads-slowly", "receiver-stalls"], "The receiver's program works for a while on each block that it has read.", count=2, check=both(faster(1.4), reports("reader_s", 0.35)))
-def reader_sorts(draw):
-    rate, rtt = draw.log("rate", 2e7, 4e7), draw.log("rtt_ms", 2, 20)
-    block = draw.log("block", 300000, 700000)
-    it = base(draw, "A", [line(rate, rtt / 2, 150)], bulk(draw, read_octets=block, read_ms=draw.log("read_ms", 220, 420), block_spread=0.15, fault="whole-blocks"), rate=rate / 3,
-              hosts={"recv_octets": 131072})
-    return without(it, program={"read_ms": 0, "read_octets": 0, "fault": ""})
-
-
 def asks(draw, flavour, port, count, **more):
     return {"kind": "requests", "flavour": flavour, "port": port, "count": count, **more}
 
 
-@case("report-takes-the-database-long", ["server-think-time"], "A database computes each answer.", count=3, check=both(faster(1.5), reports("server_s", 0.55)))
+@case("report-takes-the-database-long", ["server-think-time"], "A database computes each answer.", count=2, check=both(faster(1.5), reports("server_s", 0.55)))
 def report_takes_long(draw):
     rate, rtt, think = draw.log("rate", 1e7, 1e8), draw.log("rtt_ms", 0.6, 15), draw.log("think_ms", 60, 500)
     program = asks(draw, "sql", 3306, max(12, int(6000 / think)), answer=600, answer_most=20000, think_ms=think, think_spread=0.35)
@@ -101,15 +88,7 @@ def report_takes_long(draw):
     return without(it, program={"think_ms": 0})
 
 
-@case("gateway-waits-for-its-fieldbus", ["server-think-time"], "A gateway asks its serial line for each value.", count=2, check=both(faster(1.5), reports("server_s", 0.6)))
-def gateway_waits(draw):
-    think = draw.log("think_ms", 25, 110)
-    program = asks(draw, "modbus", 502, int(7000 / think), answer=draw.turn("registers", 10, 60), think_ms=think, think_spread=0.12)
-    it = base(draw, "B", [line(1e8, draw.log("delay_ms", 0.1, 2), 50)], program, routed=False, nat=False)
-    return without(it, program={"think_ms": 0})
-
-
-@case("person-or-program-thinks", ["client-think-time"], "The client works on each answer before it asks again.", count=3, check=both(faster(1.5), reports("client_s", 0.5)))
+@case("person-or-program-thinks", ["client-think-time"], "The client works on each answer before it asks again.", count=2, check=both(faster(1.5), reports("client_s", 0.5)))
 def client_thinks(draw):
     rate, rtt, wait = draw.log("rate", 8e6, 6e7), draw.log("rtt_ms", 1, 25), draw.log("wait_ms", 60, 300)
     program = asks(draw, draw.turn("flavour", "http", "smb", "sql"), draw.turn("port", 80, 445, 5432), max(16, int(5000 / wait)), answer=20000, answer_most=60000, wait_ms=wait, wait_spread=0.25)
@@ -117,7 +96,7 @@ def client_thinks(draw):
     return without(it, program={"wait_ms": 0})
 
 
-@case("one-query-after-the-other", ["one-in-flight"], "A program asks for one row after the other over a long path.", count=3, check=faster(1.8))
+@case("one-query-after-the-other", ["one-in-flight"], "A program asks for one row after the other over a long path.", count=2, check=faster(1.8))
 def one_query_after_the_other(draw):
     rate, rtt = draw.log("rate", 1e7, 5e7), draw.log("rtt_ms", 35, 160)
     program = asks(draw, draw.turn("flavour", "sql", "http", "smb"), draw.turn("port", 3306, 8080, 445), max(40, int(7000 / rtt)), answer=200, answer_most=1200, depth=1)
@@ -133,7 +112,7 @@ def connection_for_each(draw):
     return without(it, program={"is_new_each": False, "depth": 4})
 
 
-@case("files-over-new-connections-far-away", ["congestion-window"], "Each file of some hundred kilobytes begins with ten segments over a long path.", count=3, check=faster(1.3))
+@case("files-over-new-connections-far-away", ["congestion-window"], "Each file of some hundred kilobytes begins with ten segments over a long path.", count=2, check=faster(1.3))
 def files_over_new_connections(draw):
     rate, rtt = draw.log("rate", 2e7, 8e7), draw.log("rtt_ms", 120, 320)
     program = asks(draw, "http", 80, max(4, int(9000 / rtt / 5)), answer=draw.log("octets", 150000, 400000), is_new_each=True)
@@ -141,7 +120,7 @@ def files_over_new_connections(draw):
     return without(it, program={"is_new_each": False, "count": program["count"] * 4})
 
 
-@case("request-in-two-writes", ["delayed-ack-with-nagle"], "A client writes each request in two parts, with Nagle's algorithm; the board delays acknowledgments.", count=3,
+@case("request-in-two-writes", ["delayed-ack-with-nagle"], "A client writes each request in two parts, with Nagle's algorithm; the board delays acknowledgments.", count=2,
       check=faster(1.8))
 def request_in_two_writes(draw):
     delay = draw.log("ack_delay_ms", 60, 200)
@@ -159,7 +138,7 @@ def log_lines(draw):
     return base(draw, draw.turn("sender", "A", "B"), [line(draw.log("rate", 1e7, 1e8), draw.log("delay_ms", 3, 12), 100)], program)
 
 
-@case("backup-limits-itself", {"receiver": ["host-pacing", "path-rate"], "else": ["host-pacing"]}, "The sending host shapes what it sends.", count=3, check=both(faster(1.8), nothing_missing()))
+@case("backup-limits-itself", {"receiver": ["host-pacing", "path-rate"], "else": ["host-pacing"]}, "The sending host shapes what it sends.", count=2, check=both(faster(1.8), nothing_missing()))
 def backup_limits_itself(draw):
     rate, rtt, pace = draw.log("rate", 4e7, 9e7), draw.log("rtt_ms", 4, 40), draw.log("pace", 2e6, 9e6)
     sender = draw.turn("sender", "A", "B", "A")
@@ -186,11 +165,3 @@ def tftp_over_a_long_line(draw):
     it = base(draw, "B", [line(draw.log("rate", 8e6, 5e7), rtt / 2, 100)], program, octets=512 * 5000 / rtt, routed=False, nat=False)
     it["sender"] = "B"
     return without(it, program={"window": 8, "size": 1428})
-
-
-@case("uploads-to-a-thin-uplink-server", ["path-rate", "at-line-rate"], "The server's own uplink is slower than the client's line.", count=2, check=faster(2))
-def thin_uplink_server(draw):
-    rate, up, rtt = 5e7, draw.log("up", 1e6, 4e6), draw.log("rtt_ms", 18, 40)
-    path = [*lines(rate, 1e7, rtt / 4, 80), line(up, rtt / 4, 100, dir="down"), line(rate, rtt / 4, 60, dir="up")]
-    it = base(draw, "B", path, bulk(draw), rate=up, hosts=holds(up, rtt, 90))
-    return without(it, path=[*path[:2], {**path[2], "rate": up * 6}, path[3]])

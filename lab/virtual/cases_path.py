@@ -1,6 +1,6 @@
 """Causes on the path: lines, queues, losses, what boxes on the way do."""
 
-from checks import both, check, faster, filled, missing, nothing_missing, takes_at_most
+from checks import between, both, check, faster, filled, missing, nothing_missing
 from draw import case
 from setups import base, bulk, holds, line, lines, without
 
@@ -22,17 +22,7 @@ def cable_negotiates_ten(draw):
     return without(it, path=[{**slow, "rate": 1e8, "queue_ms": 60}])
 
 
-@case("neighbours-fill-the-line", ["path-rate", "shallow-queue"], "Other traffic takes most of the line.", count=2, check=faster(1.6))
-def neighbours_fill_the_line(draw):
-    rate, rtt, share = draw.log("rate", 8e6, 3e7), draw.log("rtt_ms", 8, 40), draw.log("others", 0.6, 0.8)
-    shared = line(rate, rtt / 2, 70, dir="down")
-    back = line(rate, rtt / 2, 70, dir="up")
-    it = base(draw, "B", [{**shared, "cross_rate": rate * share, "cross_size": 1400, "cross_dir": "down"}, back], bulk(draw), rate=rate * (1 - share),
-              hosts=holds(rate * (1 - share), rtt, 60))
-    return without(it, path=[shared, back])
-
-
-@case("modem-buffers-a-second", ["bufferbloat", "path-rate"], "A modem queues a second and more.", count=3, gain=False, check=both(filled(), counted("overflow", 0)))
+@case("modem-buffers-a-second", ["bufferbloat", "path-rate"], "A modem queues a second and more.", count=2, gain=False, check=both(filled(), counted("overflow", 0)))
 def modem_buffers_a_second(draw):
     rate, rtt, queue = draw.log("rate", 8e5, 5e6), draw.log("rtt_ms", 15, 50), draw.log("queue_ms", 900, 2400)
     sender = draw.turn("sender", "A", "B", "A")
@@ -48,7 +38,7 @@ def cell_line_buffers(draw):
     return base(draw, "B", [slow, line(rate / 3, rtt / 2, 300, dir="up")], bulk(draw), rate=rate * 0.6, lasts_s=9, hosts=holds(rate, rtt, 900, 0.9))
 
 
-@case("switch-with-few-buffers", ["shallow-queue", "queue-overflow", "loss-in-bursts"], "The queue before the slow line holds a few frames.", count=4, check=both(faster(1.3), missing(12)))
+@case("switch-with-few-buffers", ["shallow-queue", "queue-overflow", "loss-in-bursts"], "The queue before the slow line holds a few frames.", count=2, check=both(faster(1.3), missing(12)))
 def switch_with_few_buffers(draw):
     rate, rtt, frames = draw.log("rate", 6e6, 3e7), draw.log("rtt_ms", 18, 60), draw.turn("frames", 5, 8, 12, 16)
     sender = draw.turn("sender", "B", "A")
@@ -57,7 +47,7 @@ def switch_with_few_buffers(draw):
     return without(it, path=[line(rate, rtt / 2, 400)])
 
 
-@case("provider-polices", {"late": ["policed", "shallow-queue"], "else": ["policed"]}, "A policer drops what exceeds the contract.", count=4, check=both(counted("policed", 15), faster(1.3)))
+@case("provider-polices", {"late": ["policed", "shallow-queue"], "else": ["policed"]}, "A policer drops what exceeds the contract.", count=2, check=both(counted("policed", 15), faster(1.3)))
 def provider_polices(draw):
     rate, rtt, sender = draw.log("rate", 3e6, 1.5e7), draw.log("rtt_ms", 12, 45), draw.turn("sender", "B", "A")
     burst = int(rate / 8 * draw.log("bucket_ms", 18, 60) / 1e3) + 3000
@@ -77,17 +67,12 @@ def lossy(draw, share, low=6e6, high=3e7, rtt=(12, 50), sender=None, **more):
     return without(it, path=[clean])
 
 
-@case("bad-connector", ["random-loss"], "A connector damages long frames, which the next adapter drops.", count=3, check=both(faster(1.4), missing(12)))
+@case("bad-connector", ["random-loss"], "A connector damages long frames, which the next adapter drops.", count=2, check=both(faster(1.4), missing(12)))
 def bad_connector(draw):
     return lossy(draw, draw.log("share", 0.008, 0.03), least_size=600)
 
 
-@case("losses-at-regular-counts", ["random-loss"], "A faulty port drops each so-many-th frame.", count=2, check=both(faster(1.4), missing(12)))
-def losses_at_regular_counts(draw):
-    return lossy(draw, 0, every=draw.turn("every", 37, 47, 53))
-
-
-@case("power-line-crackles", ["random-loss", "loss-in-bursts"], "Clicks on the line take a few frames each.", count=3, check=both(faster(1.3), missing(20)))
+@case("power-line-crackles", ["random-loss", "loss-in-bursts"], "Clicks on the line take a few frames each.", count=2, check=both(faster(1.3), missing(20)))
 def power_line_crackles(draw):
     return lossy(draw, 0, enter_ms=draw.log("each_ms", 100, 190), stay_ms=draw.log("click_ms", 4, 8), bad=0.7)
 
@@ -101,7 +86,7 @@ def radio_gives_up(draw):
     return without(it, path=[{**air, "retries": 9}, line(1e8, rtt / 2)])
 
 
-@case("two-lines-of-different-length", ["reordering"], "Frames take turns on two lines, of which one is longer.", count=3, check=both(faster(1.2), counted("overflow", 0)))
+@case("two-lines-of-different-length", ["reordering"], "Frames take turns on two lines, of which one is longer.", count=2, check=both(faster(1.2), counted("overflow", 0)))
 def two_lines(draw):
     rate, rtt = draw.log("rate", 1e7, 3e7), draw.log("rtt_ms", 8, 25)
     sender = draw.turn("sender", "B", "A")
@@ -111,16 +96,7 @@ def two_lines(draw):
     return without(it, path=[clean])
 
 
-@case("some-frames-come-late", ["reordering"], "A part of a radio's frames comes later than those behind them.", count=2, check=faster(1.2))
-def some_frames_come_late(draw):
-    rate, rtt = draw.log("rate", 8e6, 2.5e7), draw.log("rtt_ms", 15, 35)
-    clean = line(rate, rtt / 2, 150)
-    fault = {"kind": "late", "share": draw.log("share", 0.01, 0.04), "by_ms": 5, "by_max_ms": 14, "dir": "down"}
-    it = base(draw, "B", [clean, fault], bulk(draw), rate=rate / 3, hosts={**holds(rate, rtt, 120), "no_rack": True, "gather_us": 0})
-    return without(it, path=[clean])
-
-
-@case("loop-doubles-frames", ["duplicate-frames"], "A second way through the switches brings frames twice.", count=3, kinds=NEAR, check=both(counted("copied", 200), faster(1.25)))
+@case("loop-doubles-frames", ["duplicate-frames"], "A second way through the switches brings frames twice.", count=2, kinds=NEAR, check=both(counted("copied", 200), faster(1.25)))
 def loop_doubles_frames(draw):
     rate, rtt = draw.log("rate", 4e6, 2e7), draw.log("rtt_ms", 3, 20)
     sender = draw.turn("sender", "B", "A")
@@ -150,7 +126,7 @@ def silent(truth, trial):
     return truth["octets"] < 20000 and sum(n for key, n in truth["path"]["parts"].items() if key.endswith("too_long")) >= 4
 
 
-@case("tunnel-swallows-full-segments", ["mtu-black-hole"], "A tunnel drops full segments and tells nobody.", count=3, kinds=FAR, gain=False,
+@case("tunnel-swallows-full-segments", ["mtu-black-hole"], "A tunnel drops full segments and tells nobody.", count=2, kinds=FAR, gain=False, late=(0.01, 0.04),
       check=check("less than 20,000 octets arrive; four packets and more are too long for the tunnel", silent))
 def tunnel_swallows(draw):
     rate, rtt = draw.log("rate", 8e6, 5e7), draw.log("rtt_ms", 10, 80)
@@ -159,7 +135,7 @@ def tunnel_swallows(draw):
                 one_end="sender", limit_s=draw.turn("limit_s", 25, 40), strips_timestamps=False, merges=0)
 
 
-@case("firewall-takes-window-scale", {"late": ["no-window-scaling", "receive-window"], "else": ["no-window-scaling"]}, "A firewall removes the option of window scaling.", count=3,
+@case("firewall-takes-window-scale", {"late": ["no-window-scaling", "receive-window"], "else": ["no-window-scaling"]}, "A firewall removes the option of window scaling.", count=2,
       check=both(faster(1.4), nothing_missing()))
 def firewall_takes_window_scale(draw):
     rate, rtt = draw.log("rate", 2e7, 6e7), draw.log("rtt_ms", 90, 260)
@@ -169,8 +145,8 @@ def firewall_takes_window_scale(draw):
     return without(it, path=[clean])
 
 
-@case("plug-slips", ["link-interrupted", "retransmission-stalls"], "A cable has no contact for some seconds.", count=3, late=(0.05, 0.15), truncated=(0.85, 0.95),
-      check=both(faster(1.25), counted("interrupted", 4)))
+@case("plug-slips", ["link-interrupted", "retransmission-stalls"], "A cable has no contact for some seconds.", count=2, late=(0.05, 0.15), truncated=(0.85, 0.95),
+      check=both(faster(1.25), counted("interrupted", 4), between(2, 25)))
 def plug_slips(draw):
     rate, rtt = draw.log("rate", 3e6, 1.2e7), draw.log("rtt_ms", 4, 40)
     sender = draw.turn("sender", "B", "A")
@@ -180,17 +156,7 @@ def plug_slips(draw):
     return without(it, path=[clean])
 
 
-@case("radio-loses-its-station", ["link-interrupted", "retransmission-stalls"], "A radio looks for its access point again and again.", count=2, late=(0.2, 0.4), truncated=(0.7, 0.9),
-      check=both(faster(1.4), counted("interrupted", 6)))
-def radio_loses_its_station(draw):
-    rate, rtt = draw.log("rate", 3e6, 1e7), draw.log("rtt_ms", 6, 30)
-    clean = line(rate, rtt / 2, 100, jitter_ms=0.4)
-    fault = {"kind": "outage", "at_ms": [900, 3600, 7300, 12000], "for_ms": draw.log("for_ms", 900, 1500)}
-    it = base(draw, "B", [clean, fault], bulk(draw), rate=rate, octets=rate * 4 / 8, hosts=holds(rate, rtt, 70), fixed_octets=True)
-    return without(it, path=[clean])
-
-
-@case("uplink-too-thin-for-acknowledgments", ["ack-path-full"], "The uplink of an asymmetric line carries fewer acknowledgments than the download needs.", count=3,
+@case("uplink-too-thin-for-acknowledgments", ["ack-path-full"], "The uplink of an asymmetric line carries fewer acknowledgments than the download needs.", count=2,
       check=both(faster(1.35), nothing_missing()))
 def uplink_too_thin(draw):
     rate, rtt, up = draw.log("rate", 1.6e7, 5e7), draw.log("rtt_ms", 15, 40), draw.log("up", 128e3, 256e3)
@@ -200,7 +166,7 @@ def uplink_too_thin(draw):
     return without(it, path=[path[0], {**path[1], "rate": rate / 4}])
 
 
-@case("upload-beside-the-download", ["ack-path-full", "bufferbloat"], "An upload fills the queue that the download's acknowledgments need.", count=3, check=faster(1.4))
+@case("upload-beside-the-download", ["ack-path-full", "bufferbloat"], "An upload fills the queue that the download's acknowledgments need.", count=2, check=faster(1.4))
 def upload_beside(draw):
     rate, rtt, up = draw.log("rate", 1e7, 3e7), draw.log("rtt_ms", 14, 30), draw.log("up", 5e5, 1.2e6)
     path = lines(rate, up, rtt / 2, 700)
@@ -209,15 +175,7 @@ def upload_beside(draw):
     return without(it, program={"other": None})
 
 
-@case("upload-delays-requests", ["bufferbloat", "path-rate", "ack-path-full"], "Requests wait behind an upload in the modem.", count=2, gain=False, check=counted("passed", 200))
-def upload_delays_requests(draw):
-    rate, rtt, up = draw.log("rate", 8e6, 3e7), draw.log("rtt_ms", 14, 30), draw.log("up", 6e5, 1.5e6)
-    program = {"kind": "requests", "flavour": "http", "port": 80, "count": 14, "answer": 4000, "wait_ms": 60, "wait_spread": 0.4,
-               "other": {"kind": "bulk", "flavour": "http", "port": 8443, "octets": int(up * 90 / 8), "up": True}}
-    return base(draw, "A", lines(rate, up, rtt / 2, draw.log("queue_ms", 900, 1600)), program, b={"recv_octets": int(up / 8 * 3)})
-
-
-@case("stream-above-the-line", ["above-path-rate"], "A program sends datagrams faster than the line carries.", count=4, kinds=NEAR, gain=False, check=missing(60))
+@case("stream-above-the-line", ["above-path-rate"], "A program sends datagrams faster than the line carries.", count=2, kinds=NEAR, gain=False, check=missing(60))
 def stream_above(draw):
     rate, more, sender = draw.log("rate", 8e5, 8e6), draw.log("times", 1.25, 1.9), draw.turn("sender", "B", "A")
     size = draw.turn("size", 1316, 972, 1200, 700)
@@ -225,22 +183,12 @@ def stream_above(draw):
     return base(draw, sender, [line(rate, draw.log("delay_ms", 1, 15), draw.log("queue_ms", 40, 120))], program, one_end="receiver", middle="a" if sender == "B" else "b")
 
 
-@case("one-end-in-half-duplex", ["duplex-mismatch", "random-loss", "retransmission-stalls", "loss-in-bursts"], "One end of a cable negotiates nothing and falls back to half duplex.", count=4,
+@case("one-end-in-half-duplex", ["duplex-mismatch", "random-loss", "retransmission-stalls", "loss-in-bursts"], "One end of a cable negotiates nothing and falls back to half duplex.", count=2,
       check=both(counted("fcs_error", 8), faster(1.5)))
 def one_end_in_half_duplex(draw):
     sender, half = draw.turn("sender", "B", "A"), draw.turn("half", "up", "up", "down", "down")
     rtt = draw.log("rtt_ms", 2, 9)
     cable = line(1e7, 0.002, 150, duplex=f"mismatch-{half}")
-    # Where the sender has the wrong end, hardly anything passes.
-    is_sender = (half == "up") == (sender == "A")
     it = base(draw, sender, [cable, line(1e8, rtt / 2)], bulk(draw), rate=2e6, hosts={"recv_octets": 90000, "gather_us": 0}, lan_a=1e8, lan_b=1e9,
-              octets=150_000 if is_sender else 1_500_000, fixed_octets=is_sender, limit_s=90)
+              octets=1_500_000, limit_s=90)
     return without(it, path=[line(1e7, 0.002, 150), line(1e8, rtt / 2)])
-
-
-@case("path-far-below-a-tenth", ["path-rate", "at-line-rate"], "A link of the path is shaped far below what was ordered.", count=2, check=both(faster(2), filled(0.8), takes_at_most(1)))
-def shaped_below(draw):
-    rate, rtt = draw.log("rate", 6e5, 3e6), draw.log("rtt_ms", 10, 30)
-    slow = line(rate, rtt / 2, 110, overhead=0)
-    it = base(draw, draw.turn("sender", "A", "B"), [slow], bulk(draw), rate=rate, lasts_s=6, hosts=holds(rate, rtt, 110))
-    return without(it, path=[{**slow, "rate": rate * 8}])

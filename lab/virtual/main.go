@@ -33,8 +33,6 @@ type trial struct {
 	// Unfilled leaves checksums of A's or B's own packets unfilled in its capture.
 	Unfilled bool `json:"unfilled"`
 	Storm    int  `json:"storm"`
-	// NoGateway: the gateway of A does not answer.
-	NoGateway bool `json:"no_gateway"`
 }
 
 func main() {
@@ -176,7 +174,7 @@ func (w *world) parts(t trial, mac func(...byte) wire.MAC) ([]wire.Part, error) 
 	}
 	a, b := w.adapters["a"], w.adapters["b"]
 	near := &wire.Router{NearMAC: mac(0xa4, 0x91, 0xb1), FarMAC: mac(0xa4, 0x91, 0xb1), StationMAC: a.MAC, Gateway: a.Gateway, Station: a.IP,
-		Public: wire.Address{203, 0, 113, 77}, Translates: t.NAT, IsUp: true, Silent: t.NoGateway}
+		Public: wire.Address{203, 0, 113, 77}, Translates: t.NAT, IsUp: true}
 	far := &wire.Router{NearMAC: mac(0x00, 0x1b, 0x21), FarMAC: mac(0x00, 0x1b, 0x21), StationMAC: b.MAC, Gateway: b.Gateway, Station: b.IP}
 	near.PeerMAC, far.PeerMAC = far.FarMAC, near.FarMAC
 	if err := add("cable_a", cable(t.LanA)); err != nil {

@@ -10,7 +10,7 @@ PROGRAMS = Path(os.environ.get("LAB_VIRTUAL", "/var/tmp/virtual"))
 WIRE = 24
 LIMIT_S = 420
 # Keys of a trial that the simulation reads.
-STATED = ("a", "b", "lan_a", "lan_b", "routed", "nat", "path", "middle", "program", "limit_s", "snap", "unfilled", "storm", "no_gateway")
+STATED = ("a", "b", "lan_a", "lan_b", "routed", "nat", "path", "middle", "program", "limit_s", "snap", "unfilled", "storm")
 
 
 def perform(trial, folder, seed, _lane):
@@ -88,7 +88,7 @@ def bulk(draw, **more):
 
 def holds(rate, rtt_ms, queue_ms, share=0.7):
     """A receive buffer whose window (half of it) fills the path and a share of its queue, and never overflows it."""
-    return {"recv_octets": int(2 * rate / 8 * (rtt_ms + 1 + share * queue_ms) / 1e3 + 12000)}
+    return {"recv_octets": int(2 * rate / 8 * (rtt_ms + 1 + share * queue_ms) / 1e3 + min(12000, rate / 250))}
 
 
 def without(trial, path=None, a=None, b=None, program=None, **more):

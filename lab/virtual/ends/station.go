@@ -85,7 +85,6 @@ type Config struct {
 	NoFastResend bool    `json:"no_fast_resend"`
 	KeepsNoGaps  bool    `json:"keeps_no_gaps"`
 	Backlog      int     `json:"backlog"`
-	Link         float64 `json:"link"`
 }
 
 // Adapter is where a station meets its cable: it has an address, captures, asks for its gateway's address.
@@ -146,15 +145,15 @@ func (a *Adapter) Send(ip []byte) {
 	if len(a.pending) > 3 {
 		a.pending = a.pending[1:]
 	}
-	if len(a.pending) == 1 && a.asked == 0 {
+	if a.asked == 0 {
 		a.ask()
 	}
 }
 
 func (a *Adapter) ask() {
 	a.asked++
-	if a.isKnown || a.asked > 6 {
-		a.asked = 0
+	if a.isKnown || a.asked > 3 {
+		a.asked, a.pending = 0, nil
 		return
 	}
 	a.transmit(wire.Ethernet(wire.Broadcast, a.MAC, wire.TypeARP, wire.ARP(1, a.MAC, a.IP, wire.MAC{}, a.Gateway)))

@@ -78,21 +78,26 @@ func (p *pair) requests() {
 	}
 }
 
-// serve answers what comes. Requests say by their first octets which ones they are, but here all are alike but for size.
+// serve answers what comes.
 func (p *pair) serve(s *stream, next *int) {
 	c := p.config
-	if c.Fault == "accepts-late" {
-		s.Sleep(spread(p.Loop, c.ThinkMS, 0.1))
-	}
 	for {
-		first := s.some(1, 0)
-		if first == nil {
+		first := append([]byte(nil), s.some(1, 0)...)
+		if len(first) == 0 {
 			break
 		}
 		i := *next
 		*next++
+		s.rest = append(first, s.rest...)
 		request, answer := p.exchange(i)
-		if s.exactly(len(request)-1, 60*time.Second) == nil {
+		if c.Flavour == "http" {
+			// Several connections ask in any order; the path says for what.
+			if request = s.head(60 * time.Second); request == nil {
+				break
+			}
+			fmt.Sscanf(string(request), "GET /v1/items/%d", &i)
+			_, answer = p.exchange(i)
+		} else if s.exactly(len(request), 60*time.Second) == nil {
 			break
 		}
 		if c.Fault == "mute" && i >= c.Count*3/5 {
@@ -107,13 +112,7 @@ func (p *pair) serve(s *stream, next *int) {
 		if c.Up {
 			p.report.add(p.Loop, len(request))
 		}
-		switch {
-		case c.Fault == "two-writes":
-			s.write(answer[:min(c.Block, len(answer))])
-			s.write(answer[min(c.Block, len(answer)):])
-		default:
-			s.write(answer)
-		}
+		s.write(answer)
 		if c.IsNewEach {
 			break
 		}
@@ -125,6 +124,7 @@ func (p *pair) ask(proc *loop.Proc, k, count int) {
 	c := p.config
 	var s *stream
 	sent, got := 0, 0
+	var asked []int
 	deadline := time.Duration(c.ForMS * 1e6)
 	for got < count && (deadline == 0 || p.Now() < deadline) {
 		if s == nil {
@@ -136,6 +136,7 @@ func (p *pair) ask(proc *loop.Proc, k, count int) {
 		}
 		for sent < count && sent-got < max(c.Depth, 1) {
 			request, _ := p.exchange(p.report.Sent)
+			asked = append(asked, p.report.Sent)
 			p.report.Sent++
 			sent++
 			if c.Fault == "two-writes-up" {
@@ -146,7 +147,8 @@ func (p *pair) ask(proc *loop.Proc, k, count int) {
 				return
 			}
 		}
-		_, answer := p.exchange(p.report.Messages)
+		_, answer := p.exchange(asked[0])
+		asked = asked[1:]
 		limit := 60 * time.Second
 		if c.RetryMS > 0 {
 			limit = time.Duration(c.RetryMS * 1e6)

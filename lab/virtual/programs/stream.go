@@ -47,9 +47,8 @@ type Config struct {
 	Window      int     `json:"window"`
 	NameMS      float64 `json:"name_ms"`
 	NameLost    int     `json:"name_lost"`
-	// Fault of a server: "closed", "hangs-up", "accepts-late", "mute".
-	Fault  string  `json:"fault"`
-	GoesMS float64 `json:"goes_ms"`
+	// Fault is what an end does wrong: "closed", "hangs-up", "reader-quits", "mute", "two-writes-up", "whole-blocks".
+	Fault string `json:"fault"`
 	// Other is a stream beside it, in the other direction.
 	Other *Config `json:"other"`
 }

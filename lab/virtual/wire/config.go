@@ -15,10 +15,7 @@ type Config struct {
 	QueueFrames int       `json:"queue_frames"`
 	DelayMS     float64   `json:"delay_ms"`
 	JitterMS    float64   `json:"jitter_ms"`
-	OutOfOrder  bool      `json:"out_of_order"`
 	AQM         string    `json:"aqm"`
-	RedFrom     float64   `json:"red_from"`
-	RedMost     float64   `json:"red_most"`
 	TargetMS    float64   `json:"target_ms"`
 	Fair        bool      `json:"fair"`
 	Rates       []float64 `json:"rates"`
@@ -33,12 +30,6 @@ type Config struct {
 	Retry     float64 `json:"retry"`
 	Retries   int     `json:"retries"`
 	AccessUS  float64 `json:"access_us"`
-	// Cross is other traffic of the line.
-	CrossRate float64 `json:"cross_rate"`
-	CrossSize int     `json:"cross_size"`
-	CrossOnMS float64 `json:"cross_on_ms"`
-	CrossMS   float64 `json:"cross_off_ms"`
-	CrossDir  string  `json:"cross_dir"`
 
 	// Faults.
 	Share     float64   `json:"share"`
@@ -48,18 +39,14 @@ type Config struct {
 	Every     int       `json:"every"`
 	LeastSize int       `json:"least_size"`
 	ByMS      float64   `json:"by_ms"`
-	ByMaxMS   float64   `json:"by_max_ms"`
 	Burst     int       `json:"burst"`
 	MTU       int       `json:"mtu"`
-	Tells     bool      `json:"tells"`
 	Options   []string  `json:"options"`
 	MSS       int       `json:"mss"`
 	AtMS      []float64 `json:"at_ms"`
 	ForMS     float64   `json:"for_ms"`
-	IdleMS    float64   `json:"idle_ms"`
 	Ports     []int     `json:"ports"`
 	Answer    string    `json:"answer"`
 	First     int       `json:"first"`
-	PerSecond float64   `json:"per_second"`
 	SYN       bool      `json:"syn"`
 }

@@ -16,19 +16,12 @@ type fault struct {
 	config Config
 	count  func(string)
 	// What it remembers.
-	frames            int
-	isBad             bool
-	until             time.Duration
-	tokens            float64
-	filled            time.Duration
-	behind            []held
-	overtaken, number int
-	last              map[uint32]time.Duration
-}
-
-type held struct {
-	frame *Frame
-	next  Port
+	frames int
+	isBad  bool
+	until  time.Duration
+	tokens float64
+	filled time.Duration
+	number int
 }
 
 func ms(value float64) time.Duration { return time.Duration(value * 1e6) }
@@ -87,16 +80,6 @@ func (s *fault) police(f *Frame, next, _ Port) {
 	next(f)
 }
 
-// delaySome lets a share of the frames come later than those behind them.
-func (s *fault) delaySome(f *Frame, next, _ Port) {
-	if f.Payload() > 0 && s.Random.Float64() < s.config.Share {
-		s.count("delayed")
-		s.After(ms(s.config.ByMS+s.Random.Float64()*(s.config.ByMaxMS-s.config.ByMS)), func() { next(f) })
-		return
-	}
-	next(f)
-}
-
 // twoPaths sends each other frame over a longer path.
 func (s *fault) twoPaths(f *Frame, next, _ Port) {
 	s.number++
@@ -127,18 +110,14 @@ func (s *fault) damage(f *Frame, next, _ Port) {
 	next(f)
 }
 
-// limit is a link with a smaller MTU; its router tells that, or not.
-func (s *fault) limit(f *Frame, next, back Port) {
+// limit is a link with a smaller MTU, whose router tells nobody.
+func (s *fault) limit(f *Frame, next, _ Port) {
 	ip := f.IP()
 	if ip == nil || len(ip) <= s.config.MTU {
 		next(f)
 		return
 	}
 	s.count("too_long")
-	if s.config.Tells {
-		to, from := MAC(f.Data[6:12]), MAC(f.Data[:6])
-		back(Ethernet(to, from, TypeIPv4, Unreachable(Address{10, 255, 0, 1}, 4, s.config.MTU, ip)))
-	}
 }
 
 // strip takes options out of SYNs, as a middlebox does, and clamps the MSS.
@@ -194,28 +173,6 @@ func (s *fault) interrupt(f *Frame, next, _ Port) {
 	next(f)
 }
 
-// forget is a NAT or firewall that forgets a connection which was silent, and then drops what belongs to it.
-func (s *fault) forget(f *Frame, next, back Port) {
-	ip := f.IP()
-	at, _, ok := Segment(ip)
-	if !ok {
-		next(f)
-		return
-	}
-	flow := uint32(ip[at])<<24 | uint32(ip[at+1])<<16 | uint32(ip[at+2])<<8 | uint32(ip[at+3])
-	reverse := flow<<16 | flow>>16
-	last, known := s.last[flow]
-	if isSYN(f) || known && s.Now()-last < ms(s.config.IdleMS) {
-		s.last[flow], s.last[reverse] = s.Now(), s.Now()
-		next(f)
-		return
-	}
-	s.count("forgotten")
-	if s.config.Answer == "reset" {
-		s.reset(f, back)
-	}
-}
-
 // filter drops what goes to some ports, or rejects it.
 func (s *fault) filter(f *Frame, next, back Port) {
 	ip := f.IP()
@@ -223,16 +180,6 @@ func (s *fault) filter(f *Frame, next, back Port) {
 		next(f)
 		return
 	}
-	at, payload, isTCP := Segment(ip)
-	if s.config.Answer == "silence-for-payload" && isTCP && (payload == 0 || at == 0) {
-		next(f)
-		return
-	}
-	if s.config.First > 0 && s.frames >= s.config.First {
-		next(f)
-		return
-	}
-	s.frames++
 	s.count("filtered")
 	switch s.config.Answer {
 	case "reset":

@@ -17,8 +17,7 @@ type line struct {
 	isSending bool
 	medium    *medium
 	last      time.Duration
-	// Of RED: the average queue; of CoDel: since when packets wait too long, and its drops.
-	average            float64
+	// Of CoDel: since when packets wait too long, and its drops.
 	above, dropNext    time.Duration
 	drops              int
 	isDropping         bool
@@ -57,14 +56,6 @@ func (n *line) push(f *Frame, next Port) {
 	size := n.size(f)
 	frames := n.config.QueueFrames
 	full := n.octets+size > max(n.room(), 1600) || frames > 0 && len(n.queue) >= frames
-	if !full && n.config.AQM == "red" {
-		n.average += (float64(n.octets) - n.average) * 0.02
-		share := n.average / float64(n.room())
-		if share > n.config.RedFrom && n.Random.Float64() < n.config.RedMost*(share-n.config.RedFrom)/(1-n.config.RedFrom) {
-			n.count("early")
-			return
-		}
-	}
 	if full && n.config.Fair {
 		full = !n.dropOfLongest()
 	}
@@ -219,10 +210,8 @@ func (n *line) deliver(it waiting) {
 		after += n.Random.ExpFloat64() * n.config.JitterMS
 	}
 	at := n.Now() + time.Duration(after*1e6)
-	if !n.config.OutOfOrder {
-		at = max(at, n.last)
-		n.last = at
-	}
+	at = max(at, n.last)
+	n.last = at
 	n.At(at, func() { it.next(it.frame) })
 }
 

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"time"
 
 	"linerate.dev/lab/virtual/loop"
 )
@@ -17,9 +16,9 @@ func Build(l *loop.Loop, name string, c Config, counts map[string]int) (Part, er
 	}
 	through := func(f *Frame, next, _ Port) { next(f) }
 	make := func(dir string) (stage, error) {
-		s := &fault{Loop: l, config: c, count: counter(dir), last: map[uint32]time.Duration{}}
-		kinds := map[string]stage{"loss": s.lose, "police": s.police, "late": s.delaySome, "paths": s.twoPaths, "copies": s.copy,
-			"damage": s.damage, "mtu": s.limit, "strip": s.strip, "outage": s.interrupt, "forget": s.forget, "filter": s.filter}
+		s := &fault{Loop: l, config: c, count: counter(dir)}
+		kinds := map[string]stage{"loss": s.lose, "police": s.police, "paths": s.twoPaths, "copies": s.copy,
+			"damage": s.damage, "mtu": s.limit, "strip": s.strip, "outage": s.interrupt, "filter": s.filter}
 		if kinds[c.Kind] == nil {
 			return nil, fmt.Errorf("no part of the path is called %q", c.Kind)
 		}
@@ -33,7 +32,7 @@ func Build(l *loop.Loop, name string, c Config, counts map[string]int) (Part, er
 		return Part{}, err
 	}
 	down, _ := make("down")
-	if c.Kind == "forget" || c.Kind == "strip" && c.Dir == "" || c.Kind == "outage" && c.Dir == "" {
+	if c.Kind == "strip" && c.Dir == "" || c.Kind == "outage" && c.Dir == "" {
 		down = up
 	}
 	switch c.Dir {
@@ -64,36 +63,7 @@ func buildLine(l *loop.Loop, c Config, counter func(string) func(string)) Part {
 	if c.Dir != "up" {
 		part.Down = func(f *Frame, next, _ Port) { lines["down"].push(f, next) }
 	}
-	if c.CrossRate > 0 {
-		cross(l, c, lines[c.CrossDir])
-	}
 	return part
-}
-
-// cross is traffic of others, which ends behind the line.
-func cross(l *loop.Loop, c Config, n *line) {
-	f := &Frame{make([]byte, max(c.CrossSize, 60))}
-	on := true
-	if c.CrossOnMS > 0 {
-		var turn func()
-		turn = func() {
-			on = !on
-			mean := c.CrossMS
-			if on {
-				mean = c.CrossOnMS
-			}
-			l.After(ms(mean*(0.5+l.Random.Float64())), turn)
-		}
-		l.After(ms(c.CrossOnMS*l.Random.Float64()), turn)
-	}
-	var next func()
-	next = func() {
-		if on {
-			n.push(f, func(*Frame) {})
-		}
-		l.After(time.Duration(float64(n.size(f))*8e9/c.CrossRate*(0.7+0.6*l.Random.Float64())), next)
-	}
-	l.After(0, next)
 }
 
 // Chain joins parts: what A sends enters at the first and leaves to b; what B sends enters at the last and leaves to a.

@@ -9,8 +9,7 @@ type Router struct {
 	Gateway, Station, Public             Address
 	Translates                           bool
 	// IsUp says that the near side is that of A.
-	IsUp   bool
-	Silent bool
+	IsUp bool
 }
 
 // Part puts the router into a path.
@@ -27,7 +26,7 @@ func (r *Router) Part() Part {
 func (r *Router) out(f *Frame, next, back Port) {
 	if f.Kind() == TypeARP {
 		data := f.Data[LinkOctets:]
-		if data[7] == 1 && Address(data[24:28]) == r.Gateway && !r.Silent {
+		if data[7] == 1 && Address(data[24:28]) == r.Gateway {
 			from := MAC(data[8:14])
 			back(Ethernet(from, r.NearMAC, TypeARP, ARP(2, r.NearMAC, r.Gateway, from, Address(data[14:18]))))
 		}

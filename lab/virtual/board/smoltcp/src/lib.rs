@@ -1,8 +1,8 @@
 //! smoltcp as a library that knows no time but what it is told: each call is answered with a result and the packets to send.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
+use std::sync::Mutex;
 
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -207,9 +207,7 @@ impl Board {
     }
 }
 
-thread_local! {
-    static BOARD: RefCell<Option<Board>> = const { RefCell::new(None) };
-}
+static BOARD: Mutex<Option<Board>> = Mutex::new(None);
 
 /// Performs a call, and writes its result and the packets to send; returns the octets written, or 0 if the call makes no sense
 /// or the answer has no room.
@@ -220,7 +218,7 @@ thread_local! {
 pub unsafe extern "C" fn smoltcp_call(call: *const u8, octets: usize, answer: *mut u8, room: usize) -> usize {
     // SAFETY: the caller gives both, with their sizes.
     let (call, answer) = unsafe { (std::slice::from_raw_parts(call, octets), std::slice::from_raw_parts_mut(answer, room)) };
-    BOARD.with_borrow_mut(|board| answer_to(board, call, answer).unwrap_or(0))
+    BOARD.lock().map_or(0, |mut board| answer_to(&mut board, call, answer).unwrap_or(0))
 }
 
 fn answer_to(board: &mut Option<Board>, mut call: &[u8], answer: &mut [u8]) -> io::Result<usize> {
