@@ -145,7 +145,7 @@ def firewall_takes_window_scale(draw):
     return without(it, path=[clean])
 
 
-@case("plug-slips", ["link-interrupted", "retransmission-stalls"], "A cable has no contact for some seconds.", count=2, late=(0.05, 0.15), truncated=(0.85, 0.95),
+@case("plug-slips", ["link-interrupted", "retransmission-stalls"], "A cable has no contact for some seconds.", count=4, late=(0.05, 0.15), truncated=(0.85, 0.95),
       check=both(faster(1.25), counted("interrupted", 4), between(2, 25)))
 def plug_slips(draw):
     rate, rtt = draw.log("rate", 3e6, 1.2e7), draw.log("rtt_ms", 4, 40)
@@ -183,7 +183,7 @@ def stream_above(draw):
     return base(draw, sender, [line(rate, draw.log("delay_ms", 1, 15), draw.log("queue_ms", 40, 120))], program, one_end="receiver", middle="a" if sender == "B" else "b")
 
 
-@case("one-end-in-half-duplex", ["duplex-mismatch", "random-loss", "retransmission-stalls", "loss-in-bursts"], "One end of a cable negotiates nothing and falls back to half duplex.", count=2,
+@case("one-end-in-half-duplex", ["duplex-mismatch", "random-loss", "retransmission-stalls", "loss-in-bursts"], "One end of a cable negotiates nothing and falls back to half duplex.", count=4,
       check=both(counted("fcs_error", 8), faster(1.5)))
 def one_end_in_half_duplex(draw):
     sender, half = draw.turn("sender", "B", "A"), draw.turn("half", "up", "up", "down", "down")
