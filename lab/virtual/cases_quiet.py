@@ -79,7 +79,8 @@ def sensor_does_not_answer(draw):
     return base(draw, "A", [line(1e8, draw.log("delay_ms", 0.5, 12), 50)], program, one_end="sender", limit_s=200, b={"stack": "smoltcp", "frame_us": 60})
 
 
-@case("server-hangs-after-some-answers", ["no-answer", "server-think-time"], "The server's program hangs: it acknowledges requests, and answers no more.", count=2, gain=False, late=(0.2, 0.4), truncated=(0.8, 0.95), check=fails(1))
+@case("server-hangs-after-some-answers", ["no-answer", "server-think-time"], "The server's program hangs: it acknowledges requests, and answers no more.", count=2, gain=False, late=(0.2, 0.4), check=fails(1),
+      kinds=("sender", "receiver", "middle", "late", "snapped"))
 def server_hangs(draw):
     program = asks(draw, "http", 80, 30, answer=600, answer_most=4000, wait_ms=draw.log("wait_ms", 100, 250), wait_spread=0.3, fault="mute", retry_ms=draw.turn("gives_up_ms", 10000, 15000))
     return base(draw, "B", [line(draw.log("rate", 1e7, 1e8), draw.log("delay_ms", 1, 20), 80)], program, limit_s=60)
