@@ -7,7 +7,7 @@ use crate::tree::{is_in, metadata, rust_files};
 
 /// Where code may be `unsafe`: the queue, registers and DMA, the functions for C, QEMU's plugin, the rings of the host,
 /// the boards, and the bare-metal programs that tests run.
-const PERMITTED: [&str; 14] = [
+const PERMITTED: [&str; 15] = [
     "nic/src/queue",
     "nic/src/mmio.rs",
     "nic/src/dma",
@@ -22,8 +22,9 @@ const PERMITTED: [&str; 14] = [
     "sim/tests/kernels",
     // Programs of a generator that call the system without a dependency; outside the workspace.
     "lab/access",
-    // Between smoltcp and the programs in C of a generator; outside the workspace.
+    // Between smoltcp and the programs of a generator, in C and in Go; outside the workspace.
     "lab/mixed/stacks",
+    "lab/virtual/board",
 ];
 /// Packages of the workspace with such code.
 const PACKAGES: [&str; 7] = [
