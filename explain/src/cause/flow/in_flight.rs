@@ -5,6 +5,7 @@ use super::clock::is_clocked;
 use super::evenness;
 use super::facts::FlowFacts;
 use super::flight::{ConstantFlight, arrives_evenly, leaves_path_idle};
+use super::own_queue::grows_with_flight;
 use super::pacing::{is_media, is_own_stream, is_timed_media};
 use super::rate;
 use super::rule::Rule;
@@ -141,7 +142,7 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         round_trips,
         ..
     } = flight;
-    if is_unseen && !leaves_path_idle(facts, rtt_ns) {
+    if is_unseen && !leaves_path_idle(facts, rtt_ns) || grows_with_flight(facts, bytes) {
         return None;
     }
     let window = facts.model.largest_window();

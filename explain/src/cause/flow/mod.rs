@@ -22,6 +22,7 @@
 //! | `flight` | data in flight that is the same in each round trip |
 //! | `path` | queues, small segments |
 //! | `order` | segments that overtake each other or arrive twice |
+//! | `own_queue` | data that waits behind data of the same transfer |
 //! | `ack_path` | acknowledgments that wait |
 //! | `opening` | connections that are not opened |
 //! | `alternative` | a second explanation of the same time |
@@ -66,6 +67,7 @@ mod loss;
 mod nagle;
 mod opening;
 mod order;
+mod own_queue;
 mod pacing;
 mod path;
 mod rank;

@@ -203,6 +203,12 @@ fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
     })
 }
 
+/// True for what passes within one round trip: at which rate more would pass is not shown.
+fn is_one_flight(facts: &FlowFacts<'_>) -> bool {
+    let round_trip_ns = facts.connection().handshake().rtt_ns();
+    round_trip_ns.is_some_and(|ns| facts.active_ns < ns)
+}
+
 pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     let bulk = || (facts.class == FlowClass::Bulk).then(|| full_line::nearly_full(facts));
     shown_rate(facts).or_else(|| bulk().flatten())
@@ -218,7 +224,7 @@ fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return Some(rule);
     }
-    if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) {
+    if facts.class != FlowClass::Bulk || !(is_full(facts) || steady) || is_one_flight(facts) {
         return None;
     }
     let share = if (steady || fills_line(facts)) && !facts.fills_together {

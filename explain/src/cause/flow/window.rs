@@ -4,6 +4,7 @@ use super::class::FlowClass;
 use super::crumbs::crumbs;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
+use super::own_queue::grows_with_flight;
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -23,6 +24,8 @@ const STALL_NS: u64 = 30_000_000;
 const MIN_CLOSES: u64 = 5;
 /// What arrives behind a lost segment closes a small window, too, until the segment comes again.
 const MIN_CLOSED: f64 = 0.01;
+/// A program that reads slowly leaves the window closed for this part of the time at least in which it is full.
+const CLOSED_DIVISOR: f64 = 20.0;
 /// Fewer are no rhythm.
 const MIN_STALLS: usize = 3;
 /// One or two stalls stand out if so many windows pass for each.
@@ -75,7 +78,9 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if closed + full + late < MIN_SHARE || facts.class == FlowClass::Short && closed == 0.0 {
         return None;
     }
-    if closes || closed >= MIN_SHARE / 2.0 && facts.stats().zero_windows > 0 {
+    // What arrives meanwhile may close a small window now and then: it waits for a processor, and no program.
+    let is_reader = closed >= full / CLOSED_DIVISOR || shrunk.is_some() || shown.is_some();
+    if closes && is_reader || closed >= MIN_SHARE / 2.0 && facts.stats().zero_windows > 0 {
         return Some(closed_window(facts, closed, full + late));
     }
     if let Some(rule) = silly_window(facts, full) {
@@ -87,7 +92,8 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     // A window that is full because a link passes what is in it one after the other only lengthens the queue.
-    if rate::is_served_continuously(facts) {
+    if rate::is_served_continuously(facts) || grows_with_flight(facts, facts.model.largest_window())
+    {
         return None;
     }
     Some(match (shrunk, shown) {

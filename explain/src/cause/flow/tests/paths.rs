@@ -1,7 +1,7 @@
 //! What the path does to segments, and what fills it.
 
 use super::*;
-use crate::cause::synthetic::{MS, MSS, Script};
+use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
 
@@ -254,4 +254,21 @@ fn a_transfer_that_fills_the_path_with_others_is_not_slow_by_its_own_window() {
     assert!(names_window(&facts));
     facts.fills_together = true;
     assert!(!names_window(&facts));
+}
+
+#[test]
+fn one_flight_shows_no_rate_of_a_path() {
+    let download = |rounds: u32| {
+        let mut script = Script::open(End::Second, 20 * MS, 20 * US, 60_000);
+        script.write(End::First, 200).after(20 * MS);
+        for _ in 0..rounds {
+            for _ in 0..12 {
+                script.send(2, MSS, 120 * US).after(20 * US).ack_all();
+                script.after(100 * US);
+            }
+        }
+        causes(script)
+    };
+    assert_eq!(download(1), []);
+    assert_eq!(download(12), [Cause::PathRate]);
 }

@@ -1,7 +1,7 @@
 //! The receiver's window.
 
 use super::*;
-use crate::cause::synthetic::{MS, MSS, Script};
+use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 
 #[test]
@@ -234,4 +234,53 @@ fn a_window_without_room_for_a_second_segment_is_no_rate_of_the_path() {
     let found = causes(upload);
     let is_window = |cause: &Cause| matches!(cause, Cause::SillyWindow | Cause::ReceiveWindow);
     assert!(found.first().is_some_and(is_window), "{found:?}");
+}
+
+/// A window of four segments over a round trip of 4 ms, which is closed for 1 ms now and then.
+fn worked_through() -> Vec<Cause> {
+    let full = 4 * MSS as u16;
+    let mut upload = upload(MS / 50, 4 * MS, full);
+    upload.at(40 * MS);
+    for round in 0..200 {
+        upload.send(4, MSS, 10_000).after(4 * MS);
+        if round % 30 == 29 {
+            upload.ack_all_with(0).after(MS);
+        }
+        upload.ack_all_with(full).after(10_000);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_small_window_that_is_closed_now_and_then_is_a_small_window() {
+    assert_eq!(worked_through()[0], Cause::ReceiveWindow);
+}
+
+/// An upload over a round trip of 40 ms with up to ten segments in flight, each of which takes a link so long that they fill it twice, at
+/// times that vary.
+fn longer_than_the_path(window: u16) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 40 * MS, 20 * US, window);
+    let (mut free_ns, mut arrivals) = (0, std::collections::VecDeque::new());
+    let (mut now_ns, mut sent, mut acked, mut most) = (50 * MS, 0_u32, 0_u32, 2);
+    while acked < 600 {
+        while sent < acked + most {
+            upload.at(now_ns).send(1, MSS, 0);
+            free_ns = now_ns.max(free_ns) + (4 + u64::from(sent) * 7 % 24) * MS;
+            arrivals.push_back(free_ns + 40 * MS);
+            sent += 1;
+        }
+        now_ns = arrivals.pop_front().expect("in flight");
+        acked += 1;
+        most = (2 + acked / 4).min(10);
+        upload.at(now_ns).ack(1 + acked * MSS);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_larger_window_or_buffer_would_only_lengthen_a_queue() {
+    let of_window = longer_than_the_path(10 * MSS as u16);
+    assert!(!of_window.contains(&Cause::ReceiveWindow), "{of_window:?}");
+    let of_buffer = longer_than_the_path(60_000);
+    assert!(!of_buffer.contains(&Cause::SendBuffer), "{of_buffer:?}");
 }

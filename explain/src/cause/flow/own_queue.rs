@@ -1,0 +1,104 @@
+//! Data that waits behind data of the same transfer.
+
+use super::facts::FlowFacts;
+use linerate_capture::model::percentile;
+
+/// Segments leave an empty path idle where at most this part of the most is in flight.
+const FEW_DIVISOR: u64 = 3;
+/// As good as the most.
+const FULL: f64 = 0.8;
+/// Fewer round trips of either kind may be chance.
+const MIN_FEW: usize = 5;
+const MIN_FULL: usize = 20;
+/// Whoever keeps a path full has so many round trips for each of few segments.
+const FULL_OF_EACH_FEW: usize = 8;
+/// Round trips that grow by this part of the shortest ones, and more than hosts and radios vary, are those of a queue.
+const GROWTH_DIVISOR: u64 = 4;
+const MIN_GROWTH_NS: u64 = 10_000_000;
+
+/// True if round trips grow with what is in flight: where that is nearly `most` octets, the window or the buffer, nearly all take longer than nearly all of
+/// those of a few segments. Windows that leave the path idle form no queue, for their segments follow acknowledgments, which come at the rate of the
+/// path.
+pub(super) fn grows_with_flight(facts: &FlowFacts<'_>, most: u64) -> bool {
+    let model = &facts.model;
+    if model.is_near_receiver() {
+        return false;
+    }
+    let mut trips: Vec<(u64, u64)> = model
+        .to_receiver
+        .samples()
+        .iter()
+        .map(|(answered_ns, ns)| (answered_ns.saturating_sub(*ns), *ns))
+        .collect();
+    trips.sort_unstable();
+    let flights = model.unacknowledged_at(trips.iter().map(|(sent_ns, _)| *sent_ns));
+    let (mut few, mut full) = (Vec::new(), Vec::new());
+    for (flight, (_, ns)) in flights.into_iter().zip(&trips) {
+        if flight * FEW_DIVISOR <= most {
+            few.push(*ns);
+        } else if flight as f64 >= FULL * most as f64 {
+            full.push(*ns);
+        }
+    }
+    // Behind bursts with pauses, a path is idle in between.
+    if few.len() < MIN_FEW || full.len() < MIN_FULL || few.len() * FULL_OF_EACH_FEW > trips.len() {
+        return false;
+    }
+    let longest_of_few = percentile(few, 75).unwrap_or(u64::MAX);
+    let least_ns =
+        longest_of_few.saturating_add((longest_of_few / GROWTH_DIVISOR).max(MIN_GROWTH_NS));
+    percentile(full, 25).is_some_and(|ns| ns >= least_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::synthetic::{MS, MSS, Script, US};
+    use linerate_capture::tcp::End;
+
+    /// Segments over a round trip of 40 ms, two at first and up to ten in the window, each of which takes a link `each_ns`.
+    fn grows(each_ns: u64) -> bool {
+        let mut upload = Script::open(End::First, 40 * MS, 20 * US, 10 * MSS as u16);
+        let (mut free_ns, mut arrivals) = (0, std::collections::VecDeque::new());
+        let (mut now_ns, mut sent, mut acked, mut window) = (50 * MS, 0_u32, 0_u32, 2);
+        while acked < 400 {
+            while sent < acked + window {
+                upload.at(now_ns).send(1, MSS, 0);
+                free_ns = now_ns.max(free_ns) + each_ns;
+                arrivals.push_back(free_ns + 40 * MS);
+                sent += 1;
+            }
+            now_ns = arrivals.pop_front().expect("in flight");
+            acked += 1;
+            window = (2 + acked / 4).min(10);
+            upload.at(now_ns).ack(1 + acked * MSS);
+        }
+        grows_with_flight(
+            &FlowFacts::of(&upload.flow()).expect("payload"),
+            10 * u64::from(MSS),
+        )
+    }
+
+    #[test]
+    fn the_last_segments_of_a_burst_wait_for_the_first_ones() {
+        let mut upload = Script::open(End::First, 40 * MS, 20 * US, 10 * MSS as u16);
+        for round in 0..40 {
+            let (at_ns, first) = ((50 + round * 70) * MS, upload.sent());
+            upload.at(at_ns).send(10, MSS, 10 * US);
+            for number in 1..=10 {
+                let acked_ns = at_ns + (40 + u64::from(number) * 3) * MS;
+                upload.at(acked_ns).ack(first + number * MSS);
+            }
+        }
+        assert!(!grows_with_flight(
+            &FlowFacts::of(&upload.flow()).expect("payload"),
+            10 * u64::from(MSS)
+        ));
+    }
+
+    #[test]
+    fn a_window_that_is_larger_than_the_path_forms_a_queue() {
+        assert!(grows(16 * MS), "160 ms for a window");
+        assert!(!grows(3 * MS), "30 of 40 ms");
+    }
+}
