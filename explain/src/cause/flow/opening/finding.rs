@@ -6,6 +6,9 @@ use crate::cause::scored::{PathFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 
+/// The evidence with the time for which clients waited behind their last requests.
+pub(in crate::cause::flow) const HANG_NS: &str = "hang_ns";
+
 /// The connections that were accepted, in a sentence.
 fn others(accepted: Accepted) -> String {
     let before = format::counted(accepted.before, "connection");
@@ -142,6 +145,9 @@ pub(super) fn finding(
         ("first_packet", attempts.first_packet as f64),
         ("last_packet", attempts.last_packet as f64),
     ]);
+    if opening == Opening::LastUnanswered {
+        figures.insert(HANG_NS.to_owned(), attempts.time_ns as f64);
+    }
     if let Some(after_ns) = accepted.after_ns {
         figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
     }

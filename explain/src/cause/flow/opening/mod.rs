@@ -2,6 +2,8 @@
 
 mod accepted;
 mod finding;
+#[cfg(test)]
+mod hang_tests;
 mod many;
 mod request;
 #[cfg(test)]
@@ -10,9 +12,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cost::MIN_COST_NS;
+use super::exchange::server_of;
 use crate::cause::busy::{busy_ns, union_ns};
 use crate::cause::scored::{self, PathFinding};
 use accepted::{Accepted, ByPort};
+pub(super) use finding::HANG_NS;
 use finding::finding;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
@@ -20,7 +24,6 @@ use linerate_capture::traffic::Flow;
 use linerate_results::{format, stats};
 pub(in crate::cause) use many::counts_host;
 use many::{Found, merged};
-use request::UnansweredRequest;
 
 /// How a connection failed to open, or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,17 +126,19 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
         let Some((opening, time_ns)) = opening(flow) else {
             continue;
         };
-        let (client, server) = (flow.ends[0].0.to_string(), flow.ends[1]);
-        let ports = refused.get(&(flow.ends[0].0, server.0));
+        let [client, server] = client_and_server(flow);
+        let ports = refused.get(&(client.0, server.0));
         let place = match ports.filter(|_| opening == Opening::Refused) {
             Some(ports) if ports.len() >= MIN_PORTS => {
                 format!("{} ({} ports)", server.0, format::count(ports.len() as u64))
             }
             _ => format!("{} port {}", server.0, server.1),
         };
-        let attempts = all.entry((opening, client, place)).or_default();
+        let attempts = all
+            .entry((opening, client.0.to_string(), place))
+            .or_default();
         attempts.ports.insert(server.1);
-        attempts.client = flow.ends[0].0;
+        attempts.client = client.0;
         attempts.server = server;
         attempts.connections += 1;
         attempts.syns += match opening {
@@ -306,7 +311,9 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if resets_data(packets) {
         return Some((Opening::Refused, lasted_ns));
     }
-    handshake.syn_ns?;
+    if handshake.syn_ns.is_none() {
+        return request::unanswered(flow);
+    }
     let from_server = packets.iter().filter(|it| it.from() == End::Second);
     // A reset that answers a client which closes, or gives up, refuses nothing.
     let ends = packets
@@ -330,13 +337,8 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if is_reset && !payload && (packets.len() <= 8 || only_opens) {
         return Some((Opening::Refused, lasted_ns));
     }
-    if let Some(request) = UnansweredRequest::of(packets) {
-        let opening = if request.answered > 0 {
-            Opening::LastUnanswered
-        } else {
-            Opening::Unanswered
-        };
-        return Some((opening, request.waited_ns));
+    if let Some(unanswered) = request::unanswered(flow) {
+        return Some(unanswered);
     }
     if let Some(waited_ns) = unacknowledged_ns(packets) {
         return Some((Opening::Unacknowledged, waited_ns));
@@ -361,6 +363,18 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let is_long = opened_ns >= SLOW_NS && share >= least && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
+}
+
+/// Time for which the client waited behind its last request, if the server answered all but that.
+pub(super) fn hang_ns(flow: &Flow) -> Option<u64> {
+    let (_, waited_ns) = opening(flow).filter(|(kind, _)| *kind == Opening::LastUnanswered)?;
+    Some(waited_ns)
+}
+
+/// Client and server, by ports if the connection was open before the capture.
+fn client_and_server(flow: &Flow) -> [(Address, u16); 2] {
+    let server = server_of(flow).unwrap_or(End::Second);
+    [server.other(), server].map(|end| flow.ends[end as usize])
 }
 
 /// True if data is acknowledged much faster than the SYN was answered, after `answered_ns`, or than its answer was.
