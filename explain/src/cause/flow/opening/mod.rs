@@ -1,6 +1,9 @@
 //! Connections that are not opened, or open slowly.
 
 mod accepted;
+mod cut_off;
+#[cfg(test)]
+mod cut_off_tests;
 mod finding;
 #[cfg(test)]
 mod hang_tests;
@@ -16,6 +19,7 @@ use super::exchange::server_of;
 use crate::cause::busy::{busy_ns, union_ns};
 use crate::cause::scored::{self, PathFinding};
 use accepted::{Accepted, ByPort};
+use cut_off::{CutOff, resets_data};
 pub(super) use finding::HANG_NS;
 use finding::finding;
 use linerate_capture::reader::Address;
@@ -40,6 +44,8 @@ enum Opening {
     Refused,
     /// It took more than a round trip.
     Slow,
+    /// It opened, and the server's host reset it in the middle of a transfer.
+    CutOff,
 }
 
 /// Attempts of one host to open connections to a port of another.
@@ -53,6 +59,8 @@ struct Attempts {
     first_packet: u64,
     last_packet: u64,
     after_accept: u64,
+    /// Octets of transfers that passed before their reset.
+    acked: u64,
     first_ns: u64,
     last_ns: u64,
     /// Start and end of each.
@@ -123,7 +131,9 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     for flow in flows {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
-        let Some((opening, time_ns)) = opening(flow) else {
+        let cut_off = CutOff::among(flows, flow);
+        let cut = cut_off.map(|it| (Opening::CutOff, it.lasted_ns));
+        let Some((opening, time_ns)) = cut.or_else(|| opening(flow)) else {
             continue;
         };
         let [client, server] = client_and_server(flow);
@@ -149,6 +159,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             .times
             .push((connection.start_ns, connection.start_ns + time_ns));
         attempts.time_ns += time_ns;
+        attempts.acked += cut_off.map_or(0, |it| it.acked);
         attempts.last_packet = connection.last_packet;
         attempts.last_ns = connection.start_ns;
         attempts.after_accept += u64::from(connection.handshake().syn_ack_ns.is_some());
@@ -256,14 +267,6 @@ fn segments(flow: &Flow) -> u64 {
 pub(super) fn has_failed(flow: &Flow) -> bool {
     let packets = flow.connection.log().packets();
     resets_data(packets) || unacknowledged_ns(packets).is_some()
-}
-
-/// True if all that comes from a server, whose connection was not opened in the capture, are resets: it knows of no such connection (RFC
-/// 9293 section 3.10.7.1).
-fn resets_data(packets: &[LoggedPacket]) -> bool {
-    let asks = packets.iter().all(|it| !it.has_any(Segment::SYN));
-    let mut answers = packets.iter().filter(|it| it.from() == End::Second);
-    asks && answers.clone().count() >= MIN_REPEATED && answers.all(|it| it.has_any(Segment::RST))
 }
 
 /// Time for which a client repeated its first data, although nothing came back after the server had accepted the connection.
