@@ -90,16 +90,22 @@ pub(super) struct AllTimes {
 }
 
 impl AllTimes {
-    pub(super) fn of(found: &[(&FlowFacts<'_>, Vec<Rule>)]) -> Self {
+    /// Clients wait for `hang_ns` behind their last requests, too, which servers never answer: no rule explains that time.
+    pub(super) fn of(found: &[(&FlowFacts<'_>, Vec<Rule>)], hang_ns: f64) -> Self {
         let own = found
             .iter()
             .map(|(facts, rules)| OwnTimeNs::of(facts, rules));
         let own: Vec<OwnTimeNs> = own.collect();
         Self {
-            active_ns: own.iter().map(|it| it.active).sum(),
-            busy_ns: own.iter().map(|it| it.busy).sum(),
+            active_ns: own.iter().map(|it| it.active).sum::<f64>() + hang_ns,
+            busy_ns: own.iter().map(|it| it.busy).sum::<f64>() + hang_ns,
             own,
         }
+    }
+
+    /// Share of the same time that clients wait for an answer that never comes, beside what the rules explain of it.
+    pub(super) fn hang_share(&self, hang_ns: f64, explained: f64) -> f64 {
+        stats::ratio(hang_ns, self.busy_ns).min(1.0 - explained.min(1.0))
     }
 
     /// Share of the time of all connections that a rule explains in the one at this place; between its hosts, its cause costs `cost_ns`.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::alternative;
 use super::facts::FlowFacts;
+use super::opening;
 use super::rule::Rule;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
@@ -83,8 +84,16 @@ pub(super) fn finding(facts: &FlowFacts<'_>, rule: Rule, beside: &[Cause]) -> Fi
     // Beside a slow opening, shares of the time after it add up to more than all.
     let opening_ns = facts.model.time_ns(Limit::Handshake);
     let is_of_answers = matches!(rule.cause, Cause::ServerThinkTime | Cause::ClientThinkTime);
-    let has_share = summary.contains("% of the time") && !is_of_answers;
-    if has_share
+    let has_share = summary.contains("% of the time");
+    if let Some(hang_ns) = opening::hang_ns(facts.flow).filter(|_| has_share) {
+        evidence.insert(opening::HANG_NS.to_owned(), hang_ns as f64);
+        let _ = write!(
+            summary,
+            " (That leaves out the {} after the last request, which was not answered.)",
+            format::time(hang_ns),
+        );
+    } else if has_share
+        && !is_of_answers
         && stats::ratio(opening_ns as f64, (opening_ns + facts.active_ns) as f64) >= MIN_OPENING
     {
         evidence.insert("opening_ns".to_owned(), opening_ns as f64);

@@ -148,7 +148,8 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
         relevant.into_iter().map(|it| (it, evaluate(it))).collect();
     exchange::leave_parallel(&mut found);
     let costs_ns = cost::costs_ns(&found);
-    let times_of_all = AllTimes::of(&found);
+    let hang_ns: u64 = flows.iter().filter_map(opening::hang_ns).sum();
+    let times_of_all = AllTimes::of(&found, hang_ns as f64);
     let mut weighed: Vec<(&FlowFacts<'_>, Vec<(Rule, f64)>)> = Vec::new();
     for (at, (facts, mut rules)) in found.into_iter().enumerate() {
         let cost_ns = |cause: Cause| costs_ns[&(&facts.sender, &facts.receiver, cause)];
@@ -176,6 +177,12 @@ pub(super) fn explain_flows(flows: &[Flow]) -> (Vec<PathFinding>, Vec<TimeShares
     let rules = weighed.iter().flat_map(|(_, rules)| rules);
     let faults = rules.filter(|(rule, _)| !is_limit(rule.cause));
     let explained: f64 = faults.map(|(_, share)| share).sum();
+    for it in &mut all {
+        if let Some(ns) = it.finding.evidence.get(opening::HANG_NS) {
+            let share = times_of_all.hang_share(*ns, explained);
+            it.share_of_time = it.share_of_time.max(share);
+        }
+    }
     let mut combined = CombinedFindings::default();
     for (facts, rules) in weighed {
         let causes: Vec<Cause> = rules.iter().map(|(rule, _)| rule.cause).collect();

@@ -26,4 +26,4 @@ pub(super) use client::client_think_time;
 pub(super) use connections::connections_in_turn;
 pub(super) use in_turn::{REQUESTS, leave_parallel, requests_in_turn};
 pub(super) use server::{server_think_time, share_answers};
-pub(super) use thinking::{asked_ns, sent_ns, server as serving_end};
+pub(super) use thinking::{asked_ns, sent_ns, server as serving_end, server_of};

@@ -4,6 +4,7 @@ use crate::cause::flow::facts::FlowFacts;
 use linerate_capture::model::{DirectionView, Wait, percentile};
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::End;
+use linerate_capture::traffic::Flow;
 use linerate_results::format;
 
 /// An answer is longer than its request by this factor, where ports do not show who serves.
@@ -54,10 +55,15 @@ pub(super) const MIN_TOTAL_NS: u64 = 400_000_000;
 
 /// The end that serves: not the one that opened the connection.
 pub(in crate::cause::flow) fn server(facts: &FlowFacts<'_>) -> Option<End> {
-    if facts.connection().handshake().syn_ns.is_some() {
+    server_of(facts.flow)
+}
+
+/// The same of a connection that may carry nothing.
+pub(in crate::cause::flow) fn server_of(flow: &Flow) -> Option<End> {
+    if flow.connection.handshake().syn_ns.is_some() {
         return Some(End::Second);
     }
-    let [first, second] = facts.flow.ends.map(|(_, port)| port);
+    let [first, second] = flow.ends.map(|(_, port)| port);
     let is_service = |port: u16| port < 1024 || HIGH_SERVICES.contains(&port);
     match (is_service(first), is_service(second)) {
         (true, false) => Some(End::First),

@@ -6,6 +6,9 @@ use crate::cause::scored::{PathFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 
+/// The evidence with the time for which clients waited behind their last requests.
+pub(in crate::cause::flow) const HANG_NS: &str = "hang_ns";
+
 /// The connections that were accepted, in a sentence.
 fn others(accepted: Accepted) -> String {
     let before = format::counted(accepted.before, "connection");
@@ -122,6 +125,16 @@ pub(super) fn finding(
             "No program listens at this port: check that it runs, at this address and port, and that its backlog is not \
              full.",
         ),
+        Opening::CutOff => (
+            Cause::Refused,
+            0.8,
+            format!(
+                "{server} reset {connections} of {client} in the middle of a transfer, after {} in {time}: what was under way was lost.",
+                format::bytes(attempts.acked),
+            ),
+            "The server's program ended (it crashed, was stopped, or ran out of memory), or it closed the connection before it had read all: \
+             read its log, and that of its host, at that time, and let the client transfer the rest again.",
+        ),
         Opening::Slow => (
             Cause::SlowHandshake,
             0.85,
@@ -133,15 +146,26 @@ pub(super) fn finding(
              listener with one connection at a time. Otherwise the server was slow to answer. Keep connections open.",
         ),
     };
+    let time_name = if opening == Opening::CutOff {
+        "transfer_ns"
+    } else {
+        "opening_ns"
+    };
     let mut figures = evidence([
         ("connections", attempts.connections as f64),
         ("syns", attempts.syns as f64),
-        ("opening_ns", attempts.time_ns as f64),
+        (time_name, attempts.time_ns as f64),
         ("ports", attempts.ports.len() as f64),
         ("accepted_before", accepted.before as f64),
         ("first_packet", attempts.first_packet as f64),
         ("last_packet", attempts.last_packet as f64),
     ]);
+    if opening == Opening::CutOff {
+        figures.insert("acked_bytes".to_owned(), attempts.acked as f64);
+    }
+    if opening == Opening::LastUnanswered {
+        figures.insert(HANG_NS.to_owned(), attempts.time_ns as f64);
+    }
     if let Some(after_ns) = accepted.after_ns {
         figures.insert("accepted_after_ns".to_owned(), after_ns as f64);
     }

@@ -1,7 +1,12 @@
 //! Connections that are not opened, or open slowly.
 
 mod accepted;
+mod cut_off;
+#[cfg(test)]
+mod cut_off_tests;
 mod finding;
+#[cfg(test)]
+mod hang_tests;
 mod many;
 mod request;
 #[cfg(test)]
@@ -10,9 +15,12 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cost::MIN_COST_NS;
+use super::exchange::server_of;
 use crate::cause::busy::{busy_ns, union_ns};
 use crate::cause::scored::{self, PathFinding};
 use accepted::{Accepted, ByPort};
+use cut_off::{CutOff, resets_data};
+pub(super) use finding::HANG_NS;
 use finding::finding;
 use linerate_capture::reader::Address;
 use linerate_capture::tcp::{End, LoggedPacket, Segment};
@@ -20,7 +28,6 @@ use linerate_capture::traffic::Flow;
 use linerate_results::{format, stats};
 pub(in crate::cause) use many::counts_host;
 use many::{Found, merged};
-use request::UnansweredRequest;
 
 /// How a connection failed to open, or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +44,8 @@ enum Opening {
     Refused,
     /// It took more than a round trip.
     Slow,
+    /// It opened, and the server's host reset it in the middle of a transfer.
+    CutOff,
 }
 
 /// Attempts of one host to open connections to a port of another.
@@ -50,6 +59,8 @@ struct Attempts {
     first_packet: u64,
     last_packet: u64,
     after_accept: u64,
+    /// Octets of transfers that passed before their reset.
+    acked: u64,
     first_ns: u64,
     last_ns: u64,
     /// Start and end of each.
@@ -120,20 +131,24 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
     for flow in flows {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
-        let Some((opening, time_ns)) = opening(flow) else {
+        let cut_off = CutOff::among(flows, flow);
+        let cut = cut_off.map(|it| (Opening::CutOff, it.lasted_ns));
+        let Some((opening, time_ns)) = cut.or_else(|| opening(flow)) else {
             continue;
         };
-        let (client, server) = (flow.ends[0].0.to_string(), flow.ends[1]);
-        let ports = refused.get(&(flow.ends[0].0, server.0));
+        let [client, server] = client_and_server(flow);
+        let ports = refused.get(&(client.0, server.0));
         let place = match ports.filter(|_| opening == Opening::Refused) {
             Some(ports) if ports.len() >= MIN_PORTS => {
                 format!("{} ({} ports)", server.0, format::count(ports.len() as u64))
             }
             _ => format!("{} port {}", server.0, server.1),
         };
-        let attempts = all.entry((opening, client, place)).or_default();
+        let attempts = all
+            .entry((opening, client.0.to_string(), place))
+            .or_default();
         attempts.ports.insert(server.1);
-        attempts.client = flow.ends[0].0;
+        attempts.client = client.0;
         attempts.server = server;
         attempts.connections += 1;
         attempts.syns += match opening {
@@ -144,6 +159,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             .times
             .push((connection.start_ns, connection.start_ns + time_ns));
         attempts.time_ns += time_ns;
+        attempts.acked += cut_off.map_or(0, |it| it.acked);
         attempts.last_packet = connection.last_packet;
         attempts.last_ns = connection.start_ns;
         attempts.after_accept += u64::from(connection.handshake().syn_ack_ns.is_some());
@@ -253,14 +269,6 @@ pub(super) fn has_failed(flow: &Flow) -> bool {
     resets_data(packets) || unacknowledged_ns(packets).is_some()
 }
 
-/// True if all that comes from a server, whose connection was not opened in the capture, are resets: it knows of no such connection (RFC
-/// 9293 section 3.10.7.1).
-fn resets_data(packets: &[LoggedPacket]) -> bool {
-    let asks = packets.iter().all(|it| !it.has_any(Segment::SYN));
-    let mut answers = packets.iter().filter(|it| it.from() == End::Second);
-    asks && answers.clone().count() >= MIN_REPEATED && answers.all(|it| it.has_any(Segment::RST))
-}
-
 /// Time for which a client repeated its first data, although nothing came back after the server had accepted the connection.
 fn unacknowledged_ns(packets: &[LoggedPacket]) -> Option<u64> {
     let is_opened = packets.iter().any(|it| it.has_any(Segment::SYN));
@@ -306,7 +314,9 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if resets_data(packets) {
         return Some((Opening::Refused, lasted_ns));
     }
-    handshake.syn_ns?;
+    if handshake.syn_ns.is_none() {
+        return request::unanswered(flow);
+    }
     let from_server = packets.iter().filter(|it| it.from() == End::Second);
     // A reset that answers a client which closes, or gives up, refuses nothing.
     let ends = packets
@@ -330,13 +340,8 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     if is_reset && !payload && (packets.len() <= 8 || only_opens) {
         return Some((Opening::Refused, lasted_ns));
     }
-    if let Some(request) = UnansweredRequest::of(packets) {
-        let opening = if request.answered > 0 {
-            Opening::LastUnanswered
-        } else {
-            Opening::Unanswered
-        };
-        return Some((opening, request.waited_ns));
+    if let Some(unanswered) = request::unanswered(flow) {
+        return Some(unanswered);
     }
     if let Some(waited_ns) = unacknowledged_ns(packets) {
         return Some((Opening::Unacknowledged, waited_ns));
@@ -361,6 +366,18 @@ fn opening(flow: &Flow) -> Option<(Opening, u64)> {
     let is_long = opened_ns >= SLOW_NS && share >= least && (syns(flow) >= 2 || is_slower);
     let is_most = opened_ns >= SLOW_TICKS_NS && share >= MOST && is_slower;
     (is_long || is_most).then_some((Opening::Slow, opened_ns))
+}
+
+/// Time for which the client waited behind its last request, if the server answered all but that.
+pub(super) fn hang_ns(flow: &Flow) -> Option<u64> {
+    let (_, waited_ns) = opening(flow).filter(|(kind, _)| *kind == Opening::LastUnanswered)?;
+    Some(waited_ns)
+}
+
+/// Client and server, by ports if the connection was open before the capture.
+fn client_and_server(flow: &Flow) -> [(Address, u16); 2] {
+    let server = server_of(flow).unwrap_or(End::Second);
+    [server.other(), server].map(|end| flow.ends[end as usize])
 }
 
 /// True if data is acknowledged much faster than the SYN was answered, after `answered_ns`, or than its answer was.
