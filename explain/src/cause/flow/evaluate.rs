@@ -39,7 +39,8 @@ const MIN_FULL: f64 = 0.5;
 /// The causes found in one connection, the largest first; none explains time that a larger one explains.
 pub(super) fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
     let mut found: Vec<Rule> = RULES.iter().filter_map(|rule| rule(facts)).collect();
-    let limit = rate::path_rate(facts);
+    let is_bloated = found.iter().any(|rule| rule.cause == Cause::Bufferbloat);
+    let limit = rate::path_rate(facts, is_bloated);
     // Less than a person notices. The time before an answer is no part of the active time.
     found.retain(|rule| {
         rule.limits.is_empty()

@@ -5,7 +5,6 @@ use super::facts::{CommonHosts, FlowFacts, SharedRate};
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::pacing::is_own_stream;
-use super::path;
 use super::rule::Rule;
 use super::serialization;
 use super::service::{ns_despite_losses, service_ns};
@@ -162,10 +161,10 @@ fn is_even(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// One segment after the other is acknowledged: without a pause, or alone, in a time in proportion to its octets.
-fn served(facts: &FlowFacts<'_>) -> Option<Rule> {
+fn served(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     // A program that writes by a clock does so whatever is acknowledged.
     let all_the_time = service_ns(facts)
-        .or_else(|| ns_despite_losses(facts).filter(|_| path::bufferbloat(facts).is_none()))
+        .or_else(|| ns_despite_losses(facts).filter(|_| !is_bloated))
         .filter(|_| !is_own_stream(facts));
     let (service_ns, how) = match all_the_time {
         Some(ns) => (ns, "without a pause while more is in flight"),
@@ -209,18 +208,19 @@ fn is_one_flight(facts: &FlowFacts<'_>) -> bool {
     round_trip_ns.is_some_and(|ns| facts.active_ns < ns)
 }
 
-pub(super) fn path_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
+/// The limit of a healthy transfer. A path is not sound if a standing queue is too long.
+pub(super) fn path_rate(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     let bulk = || (facts.class == FlowClass::Bulk).then(|| full_line::nearly_full(facts));
-    shown_rate(facts).or_else(|| bulk().flatten())
+    shown_rate(facts, is_bloated).or_else(|| bulk().flatten())
 }
 
 /// The rate at which segments pass, or are acknowledged, shows what the path carries.
-fn shown_rate(facts: &FlowFacts<'_>) -> Option<Rule> {
+fn shown_rate(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     // A program that writes by a clock is no link.
     let steady = is_steady(facts) && !is_own_stream(facts);
     if facts.class == FlowClass::Bulk
         && !is_full(facts)
-        && let Some(rule) = served(facts)
+        && let Some(rule) = served(facts, is_bloated)
     {
         return Some(rule);
     }
