@@ -20,6 +20,8 @@ const MIN_SHARE: f64 = 0.5;
 const MIN_STEADY: f64 = 0.85;
 /// Timers of delayed acknowledgments take 25 ms at least; receivers process segments in less.
 const HELD_NS: u64 = 25_000_000;
+/// A flight at the beginning is no larger than a window without scaling (RFC 9293 section 3.1).
+const LARGEST_FLIGHT: u64 = 65_535;
 /// What arrives evenly for this share of the time leaves a link no pause in which a window would be waited for.
 pub(super) const CONTINUOUS: f64 = 0.9;
 /// Rates of Ethernet in bit/s (IEEE 802.3 clauses 14, 25, 40).
@@ -202,10 +204,11 @@ fn served(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     })
 }
 
-/// True for what passes within one round trip: at which rate more would pass is not shown.
+/// True for what passes within one round trip: at which rate more would pass is not shown. A SYN may be answered late, so that a handshake
+/// that takes longer than a large transfer is no round trip.
 fn is_one_flight(facts: &FlowFacts<'_>) -> bool {
     let round_trip_ns = facts.connection().handshake().rtt_ns();
-    round_trip_ns.is_some_and(|ns| facts.active_ns < ns)
+    facts.bytes() <= LARGEST_FLIGHT && round_trip_ns.is_some_and(|ns| facts.active_ns < ns)
 }
 
 /// The limit of a healthy transfer. A path is not sound if a standing queue is too long.
