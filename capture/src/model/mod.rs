@@ -284,7 +284,14 @@ impl FlowModel {
             _ => queue_ns.map(|(p50, _)| p50),
         };
         let is_before_queue = is_near_receiver && !queue::waits_before_receiver(sides, could_queue);
-        let ack_queue_ns = queue::ack_queue_ns(&view, &to_receiver, is_before_queue, waited_ns);
+        let data_delay_ns = queue::data_delay_ns(&view);
+        let ack_queue_ns = queue::ack_queue_ns(
+            &view,
+            &to_receiver,
+            data_delay_ns,
+            is_before_queue,
+            waited_ns,
+        );
         let trips = [&to_receiver, &to_sender][usize::from(is_near_receiver)];
         let may_vary = is_queued
             && could_queue[usize::from(is_near_receiver)]
@@ -328,7 +335,6 @@ impl FlowModel {
         let ends = [data_sender, data_sender.other()];
         let is_selective = ends.into_iter().all(|end| connection.sack_permitted(end));
         let ack_interval = AckInterval::of(&view, is_selective);
-        let data_delay_ns = queue::data_delay_ns(&view);
         let train = TrainRate::of(&view, &progress[1], is_near_receiver);
         let spans = time::attribute(&view, &conditions, &standstills);
         let utilization = fastest.map_or(0.0, |rate| {

@@ -71,12 +71,13 @@ pub(super) fn waits_before_receiver(trips: [&RoundTrips; 2], could_queue: [bool;
 pub(super) fn ack_queue_ns(
     view: &DirectionView,
     to_receiver: &RoundTrips,
+    data_delay_ns: Option<u64>,
     is_before_queue: bool,
     waited_ns: Option<u64>,
 ) -> Option<u64> {
     let all_ns = waited_ns?;
     if is_before_queue {
-        return Some(all_ns.saturating_sub(data_delay_ns(view)?));
+        return Some(all_ns.saturating_sub(data_delay_ns?));
     }
     let samples = to_receiver.samples();
     let is_sample = |time_ns: u64| {

@@ -5,7 +5,7 @@ use linerate_capture::reader::Address;
 use linerate_capture::tcp::{Connection, End, Segment};
 use linerate_capture::traffic::{Analysis, Counts, Flow, Traffic};
 use linerate_results::record::{Cause, Finding};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) const US: u64 = 1_000;
 pub(crate) const MS: u64 = 1_000_000;
@@ -83,6 +83,27 @@ impl Script {
             numbers: None,
             acked: 1,
         }
+    }
+
+    /// An upload over a round trip of 40 ms, captured at its sender, with two segments in flight at first and up to ten. The n-th of 600
+    /// takes a link `service_ns(n)`.
+    pub(crate) fn behind_link(window: u16, service_ns: impl Fn(u64) -> u64) -> Self {
+        let mut upload = Self::open(End::First, 40 * MS, 20 * US, window);
+        let (mut free_ns, mut arrivals) = (0, VecDeque::new());
+        let (mut now_ns, mut sent, mut acked, mut most) = (50 * MS, 0_u32, 0_u32, 2);
+        while acked < 600 {
+            while sent < acked + most {
+                upload.at(now_ns).send(1, MSS, 0);
+                free_ns = now_ns.max(free_ns) + service_ns(u64::from(sent));
+                arrivals.push_back(free_ns + 40 * MS);
+                sent += 1;
+            }
+            now_ns = arrivals.pop_front().expect("in flight");
+            acked += 1;
+            most = (2 + acked / 4).min(10);
+            upload.at(now_ns).ack(1 + acked * MSS);
+        }
+        upload
     }
 
     /// Any packet, with these sequence and acknowledgment numbers and octets of payload.

@@ -104,7 +104,7 @@ func (c *child) poll() {
 
 func (c *child) next() time.Duration { return c.after }
 
-// look tells programs what has changed.
+// look notifies programs of what has changed.
 func (c *child) look() {
 	for _, it := range c.listeners {
 		if c.hasAccept {

@@ -250,7 +250,7 @@ func (h *Host) Capabilities() stack.LinkEndpointCapabilities { return 0 }
 // Attach gives the stack.
 func (h *Host) Attach(d stack.NetworkDispatcher) { h.dispatcher = d }
 
-// IsAttached says whether there is a stack.
+// IsAttached reports whether there is a stack.
 func (h *Host) IsAttached() bool { return h.dispatcher != nil }
 
 // Wait does not.

@@ -119,7 +119,7 @@ func (c *hostConn) Recv(data []byte) int {
 	return -1
 }
 
-// limited tells the stack that no more room is left.
+// limited informs the stack that no more room is left.
 type limited struct{ *sink }
 
 func (l *limited) Write(p []byte) (int, error) {

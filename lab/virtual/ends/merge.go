@@ -33,7 +33,7 @@ func split(f *wire.Frame) []*wire.Frame {
 	return parts
 }
 
-// merge appends the segment of b to a, if it follows it directly and says nothing else.
+// merge appends the segment of b to a, if it follows it directly and carries nothing else.
 func merge(a, b *wire.Frame) bool {
 	x, y := a.IP(), b.IP()
 	at, n, ok := wire.Segment(x)

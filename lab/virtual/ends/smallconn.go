@@ -28,9 +28,9 @@ func (c *smallConn) Recv(data []byte) int {
 		}
 		return 0
 	}
-	// The window is told again when it grew by a segment or half of the buffer (RFC 9293 section 3.8.6.2.2), or at once.
+	// The window is advertised again when it grew by a segment or half of the buffer (RFC 9293 section 3.8.6.2.2), or at once.
 	grown := int(c.expected + uint32(c.room()) - c.told)
-	// A stack that delays acknowledgments tells it with them.
+	// A stack that delays acknowledgments advertises it with them.
 	isDelayed := c.config.AckDelayMS > 0 && c.ackAt > 0
 	if grown >= min(c.mss(), c.windowSize()/2) && !isDelayed || c.config.TellsOctets {
 		c.mustAck = true

@@ -28,7 +28,7 @@ type Conn interface {
 	Close()
 	Abort()
 	Notify(call func())
-	// Acknowledged says that the other end has all that was sent.
+	// Acknowledged is true if the other end has all that was sent.
 	Acknowledged() bool
 	Peer() (wire.Address, uint16)
 }
@@ -172,7 +172,7 @@ func (a *Adapter) transmit(f *wire.Frame) {
 	})
 }
 
-// stops says how long the station stands still from now on.
+// stops returns how long the station stands still from now on.
 type stops struct {
 	*loop.Loop
 	every, length time.Duration

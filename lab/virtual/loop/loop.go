@@ -72,7 +72,7 @@ func settle() {
 	}
 }
 
-// Run goes from event to event until the time, or until done says so.
+// Run goes from event to event until the time, or until done is true.
 func (l *Loop) Run(until time.Duration, done func() bool) {
 	for !done() {
 		l.mu.Lock()

@@ -91,7 +91,7 @@ func (p *pair) serve(s *stream, next *int) {
 		s.rest = append(first, s.rest...)
 		request, answer := p.exchange(i)
 		if c.Flavour == "http" {
-			// Several connections ask in any order; the path says for what.
+			// Several connections ask in any order; the path shows for what.
 			if request = s.head(60 * time.Second); request == nil {
 				break
 			}

@@ -16,7 +16,7 @@ type Config struct {
 	Kind    string `json:"kind"`
 	Flavour string `json:"flavour"`
 	Port    int    `json:"port"`
-	// Up says that payload goes from the client to the server.
+	// Up is true if payload goes from the client to the server.
 	Up          bool    `json:"up"`
 	Octets      int     `json:"octets"`
 	Connections int     `json:"connections"`

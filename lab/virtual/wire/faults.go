@@ -110,7 +110,7 @@ func (s *fault) damage(f *Frame, next, _ Port) {
 	next(f)
 }
 
-// limit is a link with a smaller MTU, whose router tells nobody.
+// limit is a link with a smaller MTU, whose router sends no ICMP message.
 func (s *fault) limit(f *Frame, next, _ Port) {
 	ip := f.IP()
 	if ip == nil || len(ip) <= s.config.MTU {

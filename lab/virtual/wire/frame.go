@@ -61,7 +61,7 @@ func (f *Frame) IP() []byte {
 	return ip[:min(len(ip), int(binary.BigEndian.Uint16(ip[2:])))]
 }
 
-// Segment is where TCP begins in a packet, and its octets of payload; ok says that it is TCP.
+// Segment is where TCP begins in a packet, and its octets of payload; ok is true if it is TCP.
 func Segment(ip []byte) (at, payload int, ok bool) {
 	if ip == nil || ip[9] != TCP {
 		return 0, 0, false

@@ -111,7 +111,7 @@ func (n *line) pick() waiting {
 	return it
 }
 
-// codel says whether a frame that leaves the queue is dropped (RFC 8289).
+// codel reports whether a frame that leaves the queue is dropped (RFC 8289).
 func (n *line) codel(it waiting) bool {
 	target := time.Duration(n.config.TargetMS * 1e6)
 	interval := max(20*target, 30*time.Millisecond)

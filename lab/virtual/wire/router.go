@@ -8,7 +8,7 @@ type Router struct {
 	NearMAC, FarMAC, StationMAC, PeerMAC MAC
 	Gateway, Station, Public             Address
 	Translates                           bool
-	// IsUp says that the near side is that of A.
+	// IsUp is true if the near side is that of A.
 	IsUp bool
 }
 

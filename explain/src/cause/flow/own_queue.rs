@@ -56,23 +56,9 @@ mod tests {
     use crate::cause::synthetic::{MS, MSS, Script, US};
     use linerate_capture::tcp::End;
 
-    /// Segments over a round trip of 40 ms, two at first and up to ten in the window, each of which takes a link `each_ns`.
+    /// Up to ten segments in flight, each of which takes a link `each_ns`.
     fn grows(each_ns: u64) -> bool {
-        let mut upload = Script::open(End::First, 40 * MS, 20 * US, 10 * MSS as u16);
-        let (mut free_ns, mut arrivals) = (0, std::collections::VecDeque::new());
-        let (mut now_ns, mut sent, mut acked, mut window) = (50 * MS, 0_u32, 0_u32, 2);
-        while acked < 400 {
-            while sent < acked + window {
-                upload.at(now_ns).send(1, MSS, 0);
-                free_ns = now_ns.max(free_ns) + each_ns;
-                arrivals.push_back(free_ns + 40 * MS);
-                sent += 1;
-            }
-            now_ns = arrivals.pop_front().expect("in flight");
-            acked += 1;
-            window = (2 + acked / 4).min(10);
-            upload.at(now_ns).ack(1 + acked * MSS);
-        }
+        let upload = Script::behind_link(10 * MSS as u16, |_| each_ns);
         grows_with_flight(
             &FlowFacts::of(&upload.flow()).expect("payload"),
             10 * u64::from(MSS),

@@ -117,7 +117,7 @@ pub(super) fn ns_despite_losses(facts: &FlowFacts<'_>) -> Option<u64> {
         reported(facts)
     };
     let gaps = passed.windows(2).map(|pair| {
-        let ns = pair[1].0 - pair[0].0;
+        let ns = pair[1].0.saturating_sub(pair[0].0);
         (ns.saturating_mul(facts.full) / pair[1].1.max(1), ns)
     });
     let gaps: Vec<(u64, u64)> = gaps.collect();

@@ -71,13 +71,14 @@ impl CutOff {
         // The host of a program that ended knows nothing of the connection; what a device in between resets goes on.
         let is_gone = |it: &LoggedPacket| {
             it.from() == server && it.has_any(Segment::RST)
-                || it.from() != server && it.time_ns - reset.time_ns < FIRST_TIMEOUT_NS
+                || it.from() != server
+                    && it.time_ns.saturating_sub(reset.time_ns) < FIRST_TIMEOUT_NS
         };
         let is_measured = first.from() != server && first.len == IPERF3_COOKIE;
         (is_reset
             && !is_measured
             && sent.count() as u64 >= TRANSFER_SEGMENTS
-            && reset.time_ns - last.time_ns.max(acks.time_ns) < FIRST_TIMEOUT_NS
+            && reset.time_ns.saturating_sub(last.time_ns.max(acks.time_ns)) < FIRST_TIMEOUT_NS
             && acks.acknowledges(first.seq)
             && is_under_way
             && !is_over

@@ -127,13 +127,14 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
         flows.iter().map(|it| span(it).1).max(),
     );
     let whole_ns = end.unwrap_or(0) - start.unwrap_or(0);
-    let refused = refused_ports(flows);
-    for flow in flows {
+    let kinds: Vec<Option<(Opening, u64)>> = flows.iter().map(opening).collect();
+    let refused = refused_ports(flows, &kinds);
+    for (flow, kind) in flows.iter().zip(kinds) {
         let connection = &flow.connection;
         total_ns += (connection.end_ns - connection.start_ns) as f64;
         let cut_off = CutOff::among(flows, flow);
         let cut = cut_off.map(|it| (Opening::CutOff, it.lasted_ns));
-        let Some((opening, time_ns)) = cut.or_else(|| opening(flow)) else {
+        let Some((opening, time_ns)) = cut.or(kind) else {
             continue;
         };
         let [client, server] = client_and_server(flow);
@@ -240,10 +241,13 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
 }
 
 /// The ports of each host at which it refuses connections of each client.
-fn refused_ports(flows: &[Flow]) -> HashMap<(Address, Address), BTreeSet<u16>> {
+fn refused_ports(
+    flows: &[Flow],
+    kinds: &[Option<(Opening, u64)>],
+) -> HashMap<(Address, Address), BTreeSet<u16>> {
     let mut ports: HashMap<(Address, Address), BTreeSet<u16>> = HashMap::new();
-    for flow in flows {
-        if matches!(opening(flow), Some((Opening::Refused, _))) {
+    for (flow, kind) in flows.iter().zip(kinds) {
+        if matches!(kind, Some((Opening::Refused, _))) {
             let [client, server] = flow.ends;
             let of_host = ports.entry((client.0, server.0)).or_default();
             of_host.insert(server.1);

@@ -1,7 +1,7 @@
 //! The receiver's window.
 
 use super::*;
-use crate::cause::synthetic::{MS, MSS, Script, US};
+use crate::cause::synthetic::{MS, MSS, Script};
 use linerate_capture::tcp::{End, Segment};
 
 #[test]
@@ -256,25 +256,11 @@ fn a_small_window_that_is_closed_now_and_then_is_a_small_window() {
     assert_eq!(worked_through()[0], Cause::ReceiveWindow);
 }
 
-/// An upload over a round trip of 40 ms with up to ten segments in flight, each of which takes a link so long that they fill it twice, at
-/// times that vary.
+/// Up to ten segments in flight, which fill a link twice, whose rate varies.
 fn longer_than_the_path(window: u16) -> Vec<Cause> {
-    let mut upload = Script::open(End::First, 40 * MS, 20 * US, window);
-    let (mut free_ns, mut arrivals) = (0, std::collections::VecDeque::new());
-    let (mut now_ns, mut sent, mut acked, mut most) = (50 * MS, 0_u32, 0_u32, 2);
-    while acked < 600 {
-        while sent < acked + most {
-            upload.at(now_ns).send(1, MSS, 0);
-            free_ns = now_ns.max(free_ns) + (4 + u64::from(sent) * 7 % 24) * MS;
-            arrivals.push_back(free_ns + 40 * MS);
-            sent += 1;
-        }
-        now_ns = arrivals.pop_front().expect("in flight");
-        acked += 1;
-        most = (2 + acked / 4).min(10);
-        upload.at(now_ns).ack(1 + acked * MSS);
-    }
-    causes(upload)
+    causes(Script::behind_link(window, |number| {
+        (4 + number * 7 % 24) * MS
+    }))
 }
 
 #[test]
