@@ -160,3 +160,12 @@ fn what_passes_before_the_first_payload_need_not_be_a_handshake() {
     let limit = &cells(capture)[9];
     assert!(limit.starts_with("before the first payload"), "{limit}");
 }
+
+#[test]
+fn a_refusal_accounts_for_no_time() {
+    let mut report = Report::of(Traffic::default(), Vec::new());
+    let mut refused = path_finding(Cause::Refused, None, 0.98);
+    refused.finding.confidence = 0.8;
+    report.findings.push(refused);
+    assert_eq!(report.verdict(), "Main finding: refused.");
+}

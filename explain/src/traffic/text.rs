@@ -88,7 +88,8 @@ impl Report {
                 "No single cause is certain; one of several possible causes: {}.",
                 found.finding.cause
             ),
-            Some(found) if found.share_of_time > 0.0 => format!(
+            // A refusal takes no time: what passed before a reset was no wait for it.
+            Some(found) if found.share_of_time > 0.0 && found.finding.cause != Cause::Refused => format!(
                 "One cause accounts for {} of the time: {}.",
                 format::percent(found.share_of_time),
                 found.finding.cause
