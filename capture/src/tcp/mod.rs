@@ -51,6 +51,8 @@ const MAX_DURATION_NS: u64 = 1 << 56;
 
 /// The capture point is at one end if the round trip to the other end is this much longer.
 const MIN_RTT_RATIO: u64 = 4;
+/// No host repeats a SYN sooner (RFC 6298 section 2.1 has 1 s, stacks of boards less): it is a copy that the path made.
+const MIN_SYN_TIMEOUT_NS: u64 = 200_000_000;
 
 /// Which end of a connection sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,8 @@ pub struct Connection {
     analyzer: Option<Box<Analyzer>>,
     senders: [Sender; 2],
     handshake: Handshake,
+    /// The end that sent a SYN-ACK.
+    accepter: Option<End>,
     /// See [`Handshake::far_rtts_ns`].
     far_rtt_ns: [u64; 2],
     traces: Option<Box<[Trace; 2]>>,
@@ -99,11 +103,11 @@ pub struct Connection {
 /// Times of the three-way handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
-    /// The last SYN.
+    /// The last SYN that its sender repeated, without copies that the path made.
     pub syn_ns: Option<u64>,
-    /// The SYN-ACK.
+    /// The last SYN-ACK, in the same way.
     pub syn_ack_ns: Option<u64>,
-    /// The first packet without SYN, from either end.
+    /// The first packet without SYN; where the SYN-ACK was captured, of the end that receives it.
     pub ack_ns: Option<u64>,
 }
 
@@ -159,6 +163,7 @@ impl Connection {
             analyzer: None,
             senders: Default::default(),
             handshake: Handshake::default(),
+            accepter: None,
             far_rtt_ns: [0; 2],
             traces: None,
             log: PacketLog::default(),
@@ -304,6 +309,7 @@ impl Connection {
         } else if self.handshake.ack_ns.is_none()
             && self.handshake.syn_ns.is_some()
             && segment.has_any(Segment::ACK)
+            && self.accepter != Some(end)
         {
             self.handshake.ack_ns = Some(time_ns);
             self.update_far_rtts();
@@ -321,10 +327,16 @@ impl Connection {
     #[cold]
     fn on_syn(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) {
         let options = segment.parse_options();
-        if segment.has_any(Segment::ACK) {
-            self.handshake.syn_ack_ns = Some(time_ns);
+        let last_ns = if segment.has_any(Segment::ACK) {
+            self.accepter = Some(end);
+            &mut self.handshake.syn_ack_ns
         } else {
-            self.handshake.syn_ns = Some(time_ns);
+            &mut self.handshake.syn_ns
+        };
+        let is_copy =
+            last_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < MIN_SYN_TIMEOUT_NS);
+        if !is_copy {
+            *last_ns = Some(time_ns);
         }
         self.update_far_rtts();
         let (own, back) = own_and_other(&mut self.senders, end);

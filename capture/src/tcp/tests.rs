@@ -123,6 +123,45 @@ fn handshake_windows_and_round_trips() {
     assert_eq!(stats.max_in_flight, 2000);
 }
 
+/// A path doubles the SYN after it was answered: the host that accepts answers with an acknowledgment (RFC 9293 section 3.10.7.4).
+#[test]
+fn a_copy_of_a_syn_is_no_new_attempt_and_its_answer_no_round_trip() {
+    let mut talk = TestConnection {
+        connection: Connection::new(1, 0),
+        number: 0,
+    };
+    let syn = |talk: &mut TestConnection, at_ns| {
+        talk.packet(End::First, at_ns, 99, 0, Segment::SYN, 0, 8_000, &[]);
+    };
+    let accept = Segment::SYN | Segment::ACK;
+    syn(&mut talk, 0);
+    talk.packet(End::Second, MS / 10, 499, 100, accept, 0, 8_000, &[]);
+    syn(&mut talk, MS);
+    talk.ack(End::Second, MS + MS / 10, 500, 100);
+    talk.packet(End::Second, 2 * MS, 499, 100, accept, 0, 8_000, &[]);
+    talk.ack(End::First, 8 * MS, 100, 500);
+    let handshake = talk.connection.handshake();
+    assert_eq!(handshake.rtt_ns(), Some(8 * MS));
+    assert_eq!(handshake.legs_ns(), Some([8 * MS - MS / 10, MS / 10]));
+}
+
+/// A SYN whose answer is lost behind the capture point is sent again, and so is its answer.
+#[test]
+fn the_round_trip_of_a_handshake_is_that_of_the_last_attempt() {
+    let mut talk = TestConnection {
+        connection: Connection::new(1, 0),
+        number: 0,
+    };
+    for at_ns in [0, 1_000 * MS] {
+        talk.packet(End::First, at_ns, 99, 0, Segment::SYN, 0, 8_000, &[]);
+        let accept = Segment::SYN | Segment::ACK;
+        talk.packet(End::Second, at_ns + MS, 499, 100, accept, 0, 8_000, &[]);
+    }
+    talk.ack(End::First, 1_003 * MS, 100, 500);
+    let handshake = talk.connection.handshake();
+    assert_eq!(handshake.legs_ns(), Some([2 * MS, MS]));
+}
+
 #[test]
 fn retransmissions_by_reason() {
     let mut talk = TestConnection::new();

@@ -139,7 +139,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         || knows_window && rtt_ns.is_some_and(|rtt_ns| p50 < rtt_ns / 2);
     // Near the receiver, only the round trip to the sender shows what an acknowledgment prompted.
     let sees_sender = model.reaction_ns > 0 || model.to_sender.base_ns().is_some();
-    if model.is_near_receiver() && !sees_sender {
+    if model.is_near_receiver() && !(sees_sender && (is_unprompted || sees_queue(facts))) {
         return None;
     }
     if !is_even || !is_constant || starts.len() < MIN_SEGMENTS || share < 0.5 || !is_timed {
@@ -172,6 +172,14 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
         limits: &[Limit::SenderIdle, Limit::InFlight],
         has_gain: false,
     })
+}
+
+/// True if a queue before the capture point would show, in round trips to the sender or by the sender's time stamps: behind a link that
+/// serves its users in turns, segments come at an interval of its own, too.
+fn sees_queue(facts: &FlowFacts<'_>) -> bool {
+    let model = &facts.model;
+    let by_trips = model.to_sender.count() >= MIN_ROUND_TRIPS && !facts.begins_late();
+    by_trips || model.data_delay_ns.is_some()
 }
 
 /// True if bursts come at an interval that hardly varies and that no number of them makes up a round trip: acknowledgments

@@ -99,3 +99,24 @@ fn an_even_interval_that_makes_up_no_round_trip_is_the_senders_own() {
     assert!(is_own(5_700, 100), "shorter than the shortest round trip");
     assert!(!has_own_interval(4_700_000, 0, None));
 }
+
+/// Groups of six segments each 12 ms, captured at their receiver 200 ms from the sender. Without time stamps, only the handshake shows a
+/// round trip to the sender.
+fn causes_of_groups() -> Vec<Cause> {
+    let mut download = Script::open(End::Second, 200 * MS, MS / 50, 65_000);
+    for group in 0..400 {
+        download.at(400 * MS + group * 12 * MS);
+        for _ in 0..3 {
+            download.send(2, MSS, 50_000).after(20_000).ack_all();
+        }
+    }
+    let (findings, _) = explain_flows(&[download.flow()]);
+    findings.iter().map(|it| it.finding.cause).collect()
+}
+
+/// A link that serves its users in turns sets the same interval as a timer.
+#[test]
+fn groups_at_an_interval_near_the_receiver_are_no_pace_where_a_queue_would_not_show() {
+    let found = causes_of_groups();
+    assert!(!found.contains(&Cause::HostPacing), "{found:?}");
+}
