@@ -7,7 +7,7 @@
 
 mod levels;
 
-use super::MIN_QUEUE_NS;
+use super::queue::MIN_QUEUE_NS;
 use super::round_trip::percentile;
 use super::view::DirectionView;
 use crate::tcp::PacketClass;

@@ -7,6 +7,8 @@ use super::view::DirectionView;
 
 /// A host answers within this time if nothing lies between it and the capture point.
 pub(super) const NEAR_NS: u64 = 300_000;
+/// A queue is longer than this, because hosts take time, too.
+pub(super) const MIN_QUEUE_NS: u64 = 400_000;
 
 /// A receiver that processes segments late holds back the acknowledgments of few; more of them wait in a queue.
 const MAX_HELD: u64 = 16;

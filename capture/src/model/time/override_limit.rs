@@ -1,7 +1,7 @@
 //! Times that have another limit than the wait of the sender meanwhile.
 
-use super::limit::Limit;
-use super::time::Span;
+use super::Span;
+use crate::model::limit::Limit;
 
 /// Attributes the parts of `spans` within `windows` (start and end, ascending) to `limit`, unless a span has one that
 /// `keeps` names.
