@@ -50,7 +50,7 @@ def label(capture):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"]
+    names = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
     parser.add_argument("list", choices=names, help="the list of captures")
     parser.add_argument("--out", type=Path, required=True, help="folder of the set")
     parser.add_argument("--repositories", type=Path, help="folder of the clones (default: OUT/repositories)")
