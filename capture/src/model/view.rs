@@ -187,8 +187,9 @@ impl DirectionView {
                 });
             } else if packet.has_any(Segment::ACK) && !packet.has_any(Segment::SYN) {
                 let ack = extender.extend(packet.ack);
-                if let Some(probe) = probe.take_if(|it| it.seq.wrapping_add(it.len) == packet.ack) {
-                    view.push_probe(&probe, ack);
+                let answered = probe.take_if(|it| it.seq.wrapping_add(it.len) == packet.ack);
+                if let Some(probe) = &answered {
+                    view.push_probe(probe, ack);
                 }
                 view.acks.push(Acknowledgment {
                     time_ns: packet.time_ns,
@@ -197,7 +198,8 @@ impl DirectionView {
                     timestamp: packet.timestamps.0,
                     is_bare: packet.len == 0,
                     options_len: packet.options_len,
-                    has_dsack: packet.has_dsack,
+                    // The octet of a keep-alive has arrived before (RFC 9293 section 3.8.4): its report is no news.
+                    has_dsack: packet.has_dsack && answered.is_none(),
                     number: packet.number,
                 });
             }

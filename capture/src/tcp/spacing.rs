@@ -82,18 +82,28 @@ impl LossBySpacing {
 
 /// Probability of at most `count` events where `expected` are expected (Poisson).
 pub fn poisson_at_most(count: u64, expected: f64) -> f64 {
-    let mut term = (-expected).exp();
-    let mut sum = term;
+    // By logarithms: the first terms are below the least number where many events are expected.
+    let mut term_ln = -expected;
+    let mut sum = term_ln.exp();
     for number in 1..=count {
-        term *= expected / number as f64;
-        sum += term;
+        term_ln += (expected / number as f64).ln();
+        sum += term_ln.exp();
     }
-    sum
+    sum.min(1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_events_have_the_probability_of_their_deviation() {
+        assert!((poisson_at_most(2, 1.64) - 0.773).abs() < 0.001);
+        // The standard deviation of 2,500 is 50.
+        assert!((poisson_at_most(2_499, 2_500.0) - 0.5).abs() < 0.01);
+        assert!((poisson_at_most(2_549, 2_500.0) - 0.84).abs() < 0.01);
+        assert!(poisson_at_most(2_100, 2_500.0) < 1e-9);
+    }
 
     fn spacing(isolated: [u64; 2], back_to_back: [u64; 2]) -> LossBySpacing {
         let count_of = |[sent, lost]: [u64; 2]| LossCount { sent, lost };

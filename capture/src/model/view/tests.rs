@@ -31,6 +31,27 @@ fn reports_of_what_is_known_to_be_needless_are_subtracted_once() {
     assert_eq!([0, 2, 3, 4].map(lost), [2, 2, 1, 0]);
 }
 
+/// A host keeps a connection alive with an octet that the other one has, and which that one reports as arrived twice.
+#[test]
+fn the_answer_to_a_keep_alive_reports_no_copy() {
+    let mut packets = vec![packet(0, 1, PacketClass::NewData)];
+    for at in 0..20 {
+        let keep_alive = LoggedPacket {
+            len: 1,
+            ..packet(1_000 * (at + 1), 1_000, PacketClass::NoData)
+        };
+        let answer = LoggedPacket {
+            is_from_second: true,
+            has_dsack: true,
+            len: 0,
+            ack: 1_001,
+            ..packet(1_000 * (at + 1) + 30, 1, PacketClass::NoData)
+        };
+        packets.extend([keep_alive, answer]);
+    }
+    assert_eq!(DirectionView::of(&packets, End::First).dsacks(), 0);
+}
+
 #[test]
 fn the_numbers_of_packets_show_which_was_overtaken() {
     let numbered = |at: u64, seq, number, class| LoggedPacket {

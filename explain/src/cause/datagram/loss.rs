@@ -4,7 +4,7 @@ use super::above_path::above_path;
 use crate::cause::packets::insert;
 use crate::cause::scored::PathFinding;
 use crate::cause::scored::evidence;
-use linerate_capture::tcp::BURST_POSITIONS;
+use linerate_capture::tcp::{BURST_POSITIONS, poisson_at_most};
 use linerate_capture::traffic::UdpStream;
 use linerate_capture::udp::Stream;
 use linerate_results::format;
@@ -17,6 +17,8 @@ const MIN_SHARE: f64 = 0.001;
 const MIN_COUNT: u64 = 3;
 /// Sound and pictures bear that fewer come too late (ITU-T G.1010: loss of 1% for interactive video, 3% for conversations).
 const MIN_REORDERED: f64 = 0.01;
+/// A stream that exceeds that part by chance no more often does exceed it.
+const SIGNIFICANCE: f64 = 0.05;
 /// Fewer datagrams show no stream.
 const MIN_DATAGRAMS: u64 = 32;
 /// If this many times as many as arrived are missing in one gap or two, the numbers have another part that changed: a kind of message,
@@ -212,7 +214,9 @@ fn reordering(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     // Nothing overtakes on the way from a host to itself: what comes behind its place was sent again.
     let is_local = udp_stream.sender.0 == udp_stream.receiver.0;
     let is_stream = stream.datagrams() >= MIN_DATAGRAMS && !is_local;
-    (is_stream && stream.out_of_order() >= MIN_COUNT && share >= MIN_REORDERED).then(|| {
+    let bearable = MIN_REORDERED * stream.datagrams() as f64;
+    let by_chance = 1.0 - poisson_at_most(stream.out_of_order().saturating_sub(1), bearable);
+    (is_stream && stream.out_of_order() >= MIN_COUNT && by_chance < SIGNIFICANCE).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,
             confidence: 0.9,

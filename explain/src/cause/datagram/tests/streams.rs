@@ -157,15 +157,21 @@ fn what_is_no_number_of_datagrams_is_not_missing() {
 
 #[test]
 fn a_few_datagrams_out_of_order_are_no_news() {
-    let swapped_to = |host: u8, each: u32| {
+    let swapped_of = |host: u8, each: u32, all: u32| {
         let place = move |at: u32| match at % each {
             7 => at + 1,
             8 => at - 1,
             _ => at,
         };
-        numbers_to(host, [4_000, 1_044], (0..800).map(place))
+        numbers_to(host, [4_000, 1_044], (0..all).map(place))
     };
+    let swapped_to = |host: u8, each: u32| swapped_of(host, each, 800);
     assert_eq!(swapped_to(2, 200), []);
+    assert_eq!(
+        swapped_of(2, 50, 160),
+        [],
+        "three, where chance accounts for two"
+    );
     assert_eq!(swapped_to(2, 20), [Cause::Reordering]);
     assert_eq!(swapped_to(1, 20), [], "from a host to itself");
 }
