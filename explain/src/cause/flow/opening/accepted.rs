@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Attempts, Opening, opening};
+use super::attempts::Attempts;
+use super::kind::{Opening, opening};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::Flow;
 

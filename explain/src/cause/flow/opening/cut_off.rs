@@ -1,6 +1,7 @@
 //! Servers whose hosts reset connections that were open.
 
-use super::{FIRST_TIMEOUT_NS, MIN_REPEATED, TRANSFER_SEGMENTS};
+use super::TRANSFER_SEGMENTS;
+use super::kind::{FIRST_TIMEOUT_NS, MIN_REPEATED};
 use crate::cause::flow::exchange::server_of;
 use linerate_capture::tcp::{End, LoggedPacket, PacketClass, Segment};
 use linerate_capture::traffic::Flow;

@@ -1,7 +1,8 @@
 //! The sentence about connections that do not open, or open slowly.
 
 use super::accepted::Accepted;
-use super::{Attempts, Opening};
+use super::attempts::Attempts;
+use super::kind::Opening;
 use crate::cause::scored::{PathFinding, evidence};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Attempts, Opening};
+use super::attempts::Attempts;
+use super::kind::Opening;
 use crate::cause::scored::{PathFinding, evidence};
 use linerate_capture::reader::Address;
 use linerate_results::format;

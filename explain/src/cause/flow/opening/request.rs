@@ -1,6 +1,6 @@
 //! A request that the server acknowledged, and did not answer until the client gave up.
 
-use super::{MOST, Opening};
+use super::kind::{MOST, Opening};
 use crate::cause::flow::exchange::server_of;
 use linerate_capture::tcp::{End, LoggedPacket, PacketClass, Segment};
 use linerate_capture::traffic::Flow;

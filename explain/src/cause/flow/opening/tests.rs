@@ -371,3 +371,32 @@ fn a_host_that_refuses_at_many_ports_is_one_finding() {
     assert!(many[0].1.contains("tried 30 times"), "{many:?}");
     assert!(many[0].1.contains("(30 ports)"), "{many:?}");
 }
+
+/// A connection to another host over which a few octets pass each 20 s, for 200 s.
+fn kept_open(port: u16) -> Flow {
+    let mut script = Script::open(End::Second, 10 * MS, 0, 60_000);
+    for _ in 0..10 {
+        script.after(20_000 * MS).write(End::First, 80);
+        script
+            .after(10 * MS)
+            .write(End::Second, 80)
+            .confirm(End::First);
+    }
+    let mut flow = from_port(script, port);
+    flow.ends[1].0 = Address([3; 16]);
+    flow
+}
+
+#[test]
+fn connections_that_are_kept_open_make_no_repeated_syn_cheaper() {
+    let mut script = attempt(0);
+    for wait_s in [1, 2, 4, 8, 16] {
+        syn(&mut script);
+        script.after(wait_s * 1_000 * MS);
+    }
+    let mut flows = vec![script.flow()];
+    flows.extend([40_001, 40_002, 40_003].map(kept_open));
+    let found = found(&flows);
+    assert_eq!(found[0].0, Cause::NoAnswer, "{found:?}");
+    assert!(found[0].2 > 0.5, "{found:?}");
+}
