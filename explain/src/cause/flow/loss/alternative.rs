@@ -1,7 +1,7 @@
 //! Losses that permit a second explanation.
 
-use super::queue::{MIN_DELAY_SHARE, MIN_EXCESS_RATE};
-use super::{Losses, bucket, queue, queue_capacity};
+use super::bucket::{MIN_DELAY_SHARE, MIN_EXCESS_RATE, bucket};
+use super::{Losses, queue, queue_capacity};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_results::record::Cause;

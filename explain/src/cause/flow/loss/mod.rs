@@ -3,6 +3,7 @@
 //! | module | causes |
 //! |---|---|
 //! | `alternative` | a second explanation of the same losses |
+//! | `bucket` | policers and short queues, by what passed before |
 //! | `black_hole` | nothing passes above a size |
 //! | `cost` | losses and what they cost |
 //! | `discarded` | what arrived and was discarded |
@@ -13,12 +14,14 @@
 //! | `lost_acks` | the sender repeats what has arrived |
 //! | `messages` | requests and answers that are lost |
 //! | `outage` | nothing passes for a while |
-//! | `queue` | policers and short queues |
+//! | `queue` | short queues, by what is in flight; policers that leave the rate as it is |
+//! | `repairs` | what the repairs take, as figures and in words |
 //! | `slow_start` | short queues that slow start overflows |
 //! | `pattern` | in bursts, at random, repaired by the timer only |
 
 mod alternative;
 mod black_hole;
+mod bucket;
 mod cost;
 mod discarded;
 mod dispersion;
@@ -30,6 +33,7 @@ mod messages;
 mod outage;
 mod pattern;
 mod queue;
+mod repairs;
 mod slow_start;
 #[cfg(test)]
 mod tests;
@@ -47,21 +51,21 @@ use crate::cause::flow::repeats::{episodes, is_spread};
 use crate::cause::flow::rule::{Rule, is_loss};
 use crate::cause::flow::service;
 use crate::cause::flow::time_without::{NextLimit, TimeWithout};
-use crate::cause::scored::evidence;
 use black_hole::mtu_black_hole;
+use bucket::bucket;
 use cost::Losses;
 use discarded::discarded;
 use duplex::duplex_mismatch;
 use held_back::held_back;
-use linerate_capture::model::{Limit, Span};
-use linerate_results::format;
+use linerate_capture::model::Limit;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 use lost_acks::lost_acks;
 use messages::{lost_messages, lost_requests};
 use outage::interrupted;
 use pattern::{Followers, bursts, loses_the_second, no_sack, random, stalls};
-use queue::{bucket, dropped_at_rate, queue, queue_capacity};
+use queue::{dropped_at_rate, queue, queue_capacity};
+use repairs::Repairs;
 use std::collections::BTreeMap;
 
 /// Repairs that take less of the time are not worth a finding.
@@ -88,14 +92,14 @@ const MIN_POLICED_RATE: f64 = 0.01;
 const MIN_SEGMENTS: u64 = 30;
 /// Fewer losses have no pattern.
 const MIN_LOSSES: u64 = 3;
+/// Rarer ones, one in 2,000 segments, leave a window of 55 (the square root of 3 / (2 * rate), Mathis et al. 1997).
+const MIN_RATE: f64 = 0.0005;
 /// Of so many losses at once, a sender without selective acknowledgments repairs all but one later than it could.
 const MANY_AT_ONCE: f64 = 3.0;
 /// A ring of a receiver has this many buffers at most, if it is small; policers and the queues of links hold more.
 const RING_SEGMENTS: f64 = 8.0;
 /// Fewer losses show no pattern of a receiver that keeps nothing behind them.
 const MIN_PATTERN: u64 = 8;
-/// A smaller window that limits the sender for less of the time is not worth mentioning.
-const MIN_REDUCED: f64 = 0.01;
 /// Significance level: less probable patterns are not chance.
 const SIGNIFICANCE: f64 = 0.001;
 /// From this share of the cost of losses on, timeouts dominate it.
@@ -131,36 +135,26 @@ fn is_slower(facts: &FlowFacts<'_>, rule: &Rule) -> bool {
     }
 }
 
-fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
-    let losses = Losses::of(facts);
-    let specific = mtu_black_hole(facts)
-        .or_else(|| duplex_mismatch(facts).filter(|_| !is_policed(facts, &losses)))
+/// What single losses, or a direction or a size that is lost as a whole, show.
+fn specific(facts: &FlowFacts<'_>, losses: &Losses) -> Option<Rule> {
+    mtu_black_hole(facts)
+        .or_else(|| duplex_mismatch(facts).filter(|_| !is_policed(facts, losses)))
         .or_else(|| interrupted(facts))
         .or_else(|| held_back(facts))
         .or_else(|| lost_messages(facts))
-        .or_else(|| lost_acks(facts));
+        .or_else(|| lost_acks(facts))
+}
+
+fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let losses = Losses::of(facts);
+    let specific = specific(facts, &losses);
     if specific.is_some() {
         return specific;
     }
-    let is_little = losses.segments < MIN_SEGMENTS && losses.lost < 2 * MIN_LOSSES;
-    if losses.lost < 1 || is_little || is_reordering(facts) {
-        return None;
-    }
-    let cost = losses.cost();
-    // One loss is enough where all behind it comes again.
-    let discards = facts.model.keeps_behind_gap == Some(false);
-    let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= 0.0005
-        || discards && losses.repair() >= MIN_DISCARDING_COST;
-    // A full path loses what its queue cannot hold; as long as it stays full, that costs nothing.
-    let is_full = rate::is_full(facts) || rate::is_steady(facts);
-    let is_harmless = cost < MIN_COST
-        || is_full && losses.repair() < MIN_COST_ON_FULL_PATH
-        || fills_path(facts, &losses)
-        || losses.repair() < MIN_COST_ON_FULL_PATH
-            && (losses.rate() < queue::MIN_EXCESS_RATE && evenness::is_full_despite_losses(facts)
-                || evenness::is_full_despite_many_losses(facts));
-    // What one transfer leaves idle while it repairs its losses, the others use.
-    if !is_frequent
+    let is_harmless = is_harmless(facts, &losses);
+    if !are_frequent(facts, &losses)
+        || is_reordering(facts)
+        // What one transfer leaves idle while it repairs its losses, the others use.
         || facts.is_beside_full
         || is_of_long_queue(facts, &losses)
         || service::ns_despite_losses(facts).is_some()
@@ -168,132 +162,133 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
     {
         return None;
     }
-    let mut figures = evidence([
-        ("lost_segments", losses.lost as f64),
-        ("segments", losses.segments as f64),
-        ("loss_rate", losses.rate()),
-        ("time_outs", facts.stats().time_outs as f64),
-        ("time_out_share", losses.timeout),
-        ("recovery_share", losses.recovery),
-        ("reduced_window_share", losses.reduced),
-        ("first_packet", facts.stats().first_retransmit as f64),
-        ("last_packet", facts.stats().last_retransmit as f64),
-    ]);
+    let repairs = Repairs::of(facts, &losses);
+    if is_harmless {
+        policed_at_rate(facts, &losses, &repairs)
+    } else {
+        by_pattern(facts, &losses, repairs)
+    }
+}
+
+/// True if there are enough losses to judge them. One is enough where all behind it comes again.
+fn are_frequent(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    let is_little = losses.segments < MIN_SEGMENTS && losses.lost < 2 * MIN_LOSSES;
+    let is_frequent = losses.lost >= MIN_LOSSES && losses.rate() >= MIN_RATE;
+    let is_expensive = discards(facts) && losses.repair() >= MIN_DISCARDING_COST;
+    losses.lost >= 1 && !is_little && (is_frequent || is_expensive)
+}
+
+/// True if the receiver keeps nothing that arrives behind a gap.
+fn discards(facts: &FlowFacts<'_>) -> bool {
+    facts.model.keeps_behind_gap == Some(false)
+}
+
+/// True if losses cost little: a full path loses what its queue cannot hold, which costs nothing as long as it stays full.
+fn is_harmless(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    let is_full = || rate::is_full(facts) || rate::is_steady(facts);
+    let is_even = || {
+        losses.rate() < bucket::MIN_EXCESS_RATE && evenness::is_full_despite_losses(facts)
+            || evenness::is_full_despite_many_losses(facts)
+    };
+    losses.cost() < MIN_COST
+        || fills_path(facts, losses)
+        || losses.repair() < MIN_COST_ON_FULL_PATH && (is_full() || is_even())
+}
+
+/// A sender that does not slow down for losses keeps to the rate of a policer, and what it sends above is lost.
+fn policed_at_rate(facts: &FlowFacts<'_>, losses: &Losses, repairs: &Repairs) -> Option<Rule> {
+    let found = bucket(facts, losses, &repairs.all, &repairs.figures)?;
+    // The end of slow start loses many segments at once; a policer drops what exceeds its rate all the time.
+    let is_policed = found.cause == Cause::Policed && is_spread(facts);
+    is_policed.then(|| Rule {
+        share: found.share.max(losses.rate()),
+        ..found
+    })
+}
+
+/// The cause that the pattern of the losses shows.
+fn by_pattern(facts: &FlowFacts<'_>, losses: &Losses, repairs: Repairs) -> Option<Rule> {
+    let Repairs {
+        waits,
+        all,
+        figures,
+    } = repairs;
     let spacing = &facts.stats().spacing;
     let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < SIGNIFICANCE;
-    let stalls_ns = stalls_ns(facts);
-    figures.insert("repair_share".to_owned(), losses.repair());
-    figures.insert("segment_bytes".to_owned(), facts.full as f64);
-    if let Some(longest_ns) = stalls_ns.iter().max() {
-        let mean_ns = facts.model.time_ns(Limit::Timeout) / stalls_ns.len() as u64;
-        figures.insert("timer_waits".to_owned(), stalls_ns.len() as f64);
-        figures.insert("timer_wait_ns_mean".to_owned(), mean_ns as f64);
-        figures.insert("timer_wait_ns_max".to_owned(), *longest_ns as f64);
-    }
-    let longest = match stalls_ns.iter().max() {
-        Some(longest_ns) => format!(
-            " ({} for the timer, the longest {})",
-            format::counted(stalls_ns.len() as u64, "wait"),
-            format::time(*longest_ns)
-        ),
-        None => String::new(),
-    };
-    let withheld = if losses.withheld >= MIN_REDUCED {
-        figures.insert("withheld_share".to_owned(), losses.withheld);
-        format!(
-            " Delayed acknowledgments for the single segments of so small a window take {}.",
-            format::percent(losses.withheld)
-        )
-    } else {
-        String::new()
-    };
-    let dropped = if discards {
-        let again = facts.model.view.sent.iter().filter(|it| it.is_discarded);
-        let again = again.count() as u64;
-        figures.insert("discarded_segments".to_owned(), again as f64);
-        format!(
-            " {} keeps nothing that arrives behind a lost segment: {} came again for that.",
-            facts.receiver,
-            format::counted(again, "segment")
-        )
-    } else {
-        String::new()
-    };
-    let repairs = format!(
-        "Repairing them takes {} of the time{longest}{}.{withheld}",
-        format::percent(losses.repair()),
-        if losses.reduced >= MIN_REDUCED {
-            format!(
-                ", and for {} the congestion window that they reduced is the limit",
-                format::percent(losses.reduced)
-            )
-        } else {
-            String::new()
-        },
-    );
-    let waits = format!("{repairs}{dropped}");
-    // A sender that does not slow down for losses keeps to the rate of a policer, and what it sends above is lost.
-    if is_harmless {
-        let found = bucket(facts, &losses, &waits, &figures)?;
-        // The end of slow start loses many segments at once; a policer drops what exceeds its rate all the time.
-        let is_policed = found.cause == Cause::Policed && is_spread(facts);
-        return is_policed.then(|| Rule {
-            share: found.share.max(losses.rate()),
-            ..found
-        });
-    }
     let followers = Followers::of(facts).filter(|it| it.are_lost());
     // A bucket of one rate loses segments close behind others, too.
-    let bucketed = bucket(facts, &losses, &waits, &figures);
+    let bucketed = bucket(facts, losses, &all, &figures);
     let has_one_rate = bucketed.as_ref().is_some_and(|rule| {
-        rule.cause == Cause::Policed && rule.evidence.contains_key(queue::ONE_RATE)
+        rule.cause == Cause::Policed && rule.evidence.contains_key(bucket::ONE_RATE)
     });
-    let first = slow_start::first_losses(facts);
-    let first = first.filter(|_| losses.rate() < queue::MIN_EXCESS_RATE);
     let is_behind_others = followers.is_some() || in_bursts && loses_the_second(facts);
-    Some(if is_behind_others && !has_one_rate {
-        bursts(facts, &losses, followers, &waits, figures)
-    } else if let Some(rule) = bucketed {
-        // A link that is nearly always full loses what its queue cannot hold.
-        let queued = rule.evidence.get("bucket_bytes_per_s").copied();
-        let is_nearly_full = queued.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
-        let is_harmless = losses.repair() < MIN_COST_ON_FULL_PATH;
-        let is_kept_full = is_nearly_full && is_harmless || outlasts_repairs(&rule, &losses);
-        if rule.cause != Cause::Policed && is_kept_full {
-            return None;
-        }
-        // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
-        // buffers overflows again with each flight, however the losses are repaired.
-        let room = rule.evidence.get("bucket_segments").copied();
-        let is_ring = room.is_some_and(|segments| segments <= RING_SEGMENTS)
-            && losses.rate() >= MIN_RING_RATE;
-        let costs_more = rule.cause != Cause::Policed
-            && !is_ring
-            && losses_each_time(facts, &losses) >= MANY_AT_ONCE;
-        let unreported = no_sack(facts, &losses, &waits, &figures);
-        unreported.filter(|_| costs_more).unwrap_or(rule)
-    } else if let Some(rule) = discarded(facts, &losses, &waits, &figures) {
-        rule
-    } else if let Some(rule) = no_sack(facts, &losses, &waits, &figures).filter(|_| first.is_none())
-    {
-        rule
-    } else if let Some(capacity) = queue_capacity(facts, &losses) {
-        queue(facts, &losses, capacity, &waits, figures)
-    } else if first.is_some() {
-        slow_start::overflow(facts, &losses, first, &waits, figures)
-    } else if let Some(rule) = dropped_at_rate(facts, &losses, &waits, &figures) {
-        rule
-    } else if in_bursts && !discards {
-        bursts(facts, &losses, None, &waits, figures)
-    } else if losses.timeout >= MIN_STALL_SHARE * losses.repair()
-            && losses.timeout >= MIN_COST.max(losses.reduced)
-            // So few losses have no pattern, and what they cost is that everything behind them comes again.
-            || discards && losses.lost < MIN_PATTERN
-    {
-        (!is_always_full(facts)).then(|| stalls(facts, &losses, &repairs, figures))?
-    } else {
-        random(facts, &losses, &waits, figures)
-    })
+    if is_behind_others && !has_one_rate {
+        return Some(bursts(facts, losses, followers, &all, figures));
+    }
+    if let Some(rule) = bucketed {
+        return of_bucket(facts, losses, rule, &all, &figures);
+    }
+    if let Some(rule) = discarded(facts, losses, &all, &figures) {
+        return Some(rule);
+    }
+    let first = slow_start::first_losses(facts);
+    let first = first.filter(|_| losses.rate() < bucket::MIN_EXCESS_RATE);
+    let unreported = no_sack(facts, losses, &all, &figures).filter(|_| first.is_none());
+    if unreported.is_some() {
+        return unreported;
+    }
+    if let Some(capacity) = queue_capacity(facts, losses) {
+        return Some(queue(facts, losses, capacity, &all, figures));
+    }
+    if first.is_some() {
+        return Some(slow_start::overflow(facts, losses, first, &all, figures));
+    }
+    if let Some(rule) = dropped_at_rate(facts, losses, &all, &figures) {
+        return Some(rule);
+    }
+    if in_bursts && !discards(facts) {
+        return Some(bursts(facts, losses, None, &all, figures));
+    }
+    if are_stalls(facts, losses) {
+        return (!is_always_full(facts)).then(|| stalls(facts, losses, &waits, figures));
+    }
+    Some(random(facts, losses, &all, figures))
+}
+
+/// A policer, or a queue unless it costs little, or unless losses cost more for want of selective acknowledgments.
+fn of_bucket(
+    facts: &FlowFacts<'_>,
+    losses: &Losses,
+    rule: Rule,
+    waits: &str,
+    figures: &BTreeMap<String, f64>,
+) -> Option<Rule> {
+    if rule.cause == Cause::Policed {
+        return Some(rule);
+    }
+    // A link that is nearly always full loses what its queue cannot hold.
+    let figure = |name: &str| rule.evidence.get(name).copied();
+    let rate = figure("bucket_bytes_per_s");
+    let is_nearly_full = rate.is_some_and(|rate| facts.goodput() >= NEARLY_FULL * rate);
+    let is_cheap = losses.repair() < MIN_COST_ON_FULL_PATH;
+    if is_nearly_full && is_cheap || outlasts_repairs(&rule, losses) {
+        return None;
+    }
+    // A queue loses several segments at once, which selective acknowledgments repair together. A ring of a few
+    // buffers overflows again with each flight, however the losses are repaired.
+    let is_ring = figure("bucket_segments").is_some_and(|segments| segments <= RING_SEGMENTS)
+        && losses.rate() >= MIN_RING_RATE;
+    let costs_more = !is_ring && losses_each_time(facts, losses) >= MANY_AT_ONCE;
+    let unreported = no_sack(facts, losses, waits, figures).filter(|_| costs_more);
+    Some(unreported.unwrap_or(rule))
+}
+
+/// True if waits for the timer are nearly all that the losses cost. Where all behind a few losses comes again, these have no pattern, and
+/// that is what they cost.
+fn are_stalls(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
+    losses.timeout >= MIN_STALL_SHARE * losses.repair()
+        && losses.timeout >= MIN_COST.max(losses.reduced)
+        || discards(facts) && losses.lost < MIN_PATTERN
 }
 
 /// True if a queue in which segments wait is longer than the path: what it holds keeps its link busy behind losses, unless the sender
@@ -301,7 +296,7 @@ fn named(facts: &FlowFacts<'_>) -> Option<Rule> {
 fn outlasts_repairs(rule: &Rule, losses: &Losses) -> bool {
     let figure = |name: &str| rule.evidence.get(name).copied().unwrap_or(0.0);
     rule.cause == Cause::QueueOverflow
-        && figure("delay_by_level") >= queue::MIN_DELAY_SHARE
+        && figure("delay_by_level") >= bucket::MIN_DELAY_SHARE
         && figure("bucket_segments") > RING_SEGMENTS
         && losses.timeout < MIN_COST_ON_FULL_PATH
 }
@@ -341,13 +336,6 @@ fn fills_path(facts: &FlowFacts<'_>, losses: &Losses) -> bool {
 /// Lost segments for each recovery.
 fn losses_each_time(facts: &FlowFacts<'_>, losses: &Losses) -> f64 {
     stats::ratio(losses.lost as f64, episodes(facts) as f64)
-}
-
-/// Waits for the retransmission timer, also where no acknowledgment ended them.
-fn stalls_ns(facts: &FlowFacts<'_>) -> Vec<u64> {
-    let spans = facts.model.spans.iter();
-    let stalls = spans.filter(|span| span.limit == Limit::Timeout);
-    stalls.map(Span::ns).collect()
 }
 
 /// Segments that others overtook are mistaken for lost ones.

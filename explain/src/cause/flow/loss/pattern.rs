@@ -1,6 +1,6 @@
 //! Losses by their place: in bursts, alone, at random.
 
-use super::queue::MIN_EXCESS_RATE;
+use super::bucket::MIN_EXCESS_RATE;
 use super::slow_start;
 use super::{Losses, MIN_COST, MIN_LOSSES};
 use crate::cause::flow::facts::FlowFacts;

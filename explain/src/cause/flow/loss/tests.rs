@@ -8,7 +8,9 @@ mod queues;
 mod slow_start;
 
 use super::*;
+use crate::cause::scored::evidence;
 use crate::cause::synthetic::{MS, MSS, Script, US};
+use linerate_capture::model::Span;
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 use std::collections::{BTreeSet, VecDeque};
