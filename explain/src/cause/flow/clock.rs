@@ -4,7 +4,8 @@
 //! ticks. Those of a clock do not, whatever delays some of them.
 
 use super::facts::FlowFacts;
-use super::pacing::{LEAST_MTU_PAYLOAD, OPTIONS, picture_intervals_ns};
+use super::media::picture_intervals_ns;
+use super::pacing::{LEAST_MTU_PAYLOAD, OPTIONS};
 use linerate_capture::model::{Transmission, percentile};
 
 /// Fewer times show no clock.

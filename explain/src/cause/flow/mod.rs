@@ -6,6 +6,7 @@
 //! | `evaluate` | the causes of one connection, and which of them give way to others |
 //! | `rank` | the order of findings |
 //! | `rate` | the limit of a healthy transfer: the rate of the path |
+//! | `shown_rate` | its sentence |
 //! | `full_line` | lines and paths that leave nothing for other causes to cost |
 //! | `window`, `silly_window` | the receiver's window |
 //! | `crumbs` | a window that only its sender sees |
@@ -14,6 +15,7 @@
 //! | `idle` | a sender without data |
 //! | `nagle` | segments that wait for delayed acknowledgments |
 //! | `pacing` | a sender that sets its own pace |
+//! | `media` | pictures and sound |
 //! | `acks` | late and rare acknowledgments |
 //! | `beacons` | answers that come late at the ticks of a clock |
 //! | `held_at_sender` | packets that wait at an end that sleeps |
@@ -64,6 +66,7 @@ mod held_at_sender;
 mod idle;
 mod in_flight;
 mod loss;
+mod media;
 mod nagle;
 mod opening;
 mod order;
@@ -79,6 +82,7 @@ mod sender;
 mod serialization;
 mod service;
 mod shared;
+mod shown_rate;
 mod silly_window;
 mod standstill;
 #[cfg(test)]

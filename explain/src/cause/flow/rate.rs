@@ -1,13 +1,14 @@
 //! The limit of a healthy transfer: the path carries no more.
 
 use super::class::FlowClass;
-use super::facts::{CommonHosts, FlowFacts, SharedRate};
+use super::facts::FlowFacts;
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
 use super::serialization;
 use super::service::{ns_despite_losses, service_ns};
+use super::shown_rate::ShownRate;
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Transmission, percentile};
 use linerate_results::format;
@@ -29,8 +30,6 @@ pub(super) const LINES: [f64; 4] = [10e6, 100e6, 1e9, 2.5e9];
 /// Deviation from the rate of a line: oscillators deviate by 0.01%, the rest is for the few octets that do not belong to
 /// full segments. A shaper of the same rate does not count preamble and gap, and carries 1.6% more.
 const LINE_TOLERANCE: f64 = 0.01;
-/// A host answers within this time if nothing lies between it and the capture point.
-const BESIDE_NS: u64 = 300_000;
 /// No line passes more than its rate: what is faster on average by more than the ends of a transfer account for passes a
 /// shaper.
 pub(super) const MAX_ABOVE_LINE: f64 = 1.002;
@@ -67,7 +66,7 @@ fn fills_line(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// Rate of the line that is full at this rate of payload, bit/s, if the transfer as a whole is not faster than that line.
-fn full_line(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<f64> {
+pub(super) fn full_line(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<f64> {
     let wire = |bytes_per_s: f64| bytes_per_s * 8.0 * facts.wire_factor();
     let average = wire(facts.acknowledged_rate());
     line_of(wire(bytes_per_s)).filter(|line| average <= line * MAX_ABOVE_LINE)
@@ -241,146 +240,6 @@ fn shown_rate(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     if share < MIN_SHARE {
         return None;
     }
-    let average = |it: f64| it * facts.model.utilization.min(1.0);
-    let own = if facts.fills_together {
-        // What is acknowledged in bursts seems to pass faster than on any path.
-        0.0
-    } else {
-        facts.model.busy_rate.or(facts.fastest().map(average))?
-    };
-    // The path is at least as fast as this connection on average.
-    let shared = facts.shared.map_or(0.0, |it| it.bytes_per_s);
-    let rate = own.max(shared).max(facts.acknowledged_rate());
-    // The rate of a line does not vary.
-    let line = full_line(facts, rate).filter(|_| !facts.model.is_varying);
-    let rate = match line {
-        Some(_) => rate,
-        None => rate.max(facts.goodput()),
-    };
-    // Jitter makes the fastest part faster than the line.
-    let at_most = line.map_or(f64::INFINITY, |line| line / 8.0 / facts.wire_factor());
-    let rate = rate.min(at_most);
-    let wire_bits_per_s = rate * 8.0 * facts.wire_factor();
-    let mut figures = evidence([
-        ("path_busy_share", share),
-        ("fastest_bytes_per_s", rate),
-        ("wire_bits_per_s", wire_bits_per_s),
-    ]);
-    if let Some(line) = line {
-        figures.insert("line_bits_per_s".to_owned(), line);
-    }
-    if let Some((p50, p90)) = facts.model.queue_ns {
-        figures.insert("queue_ns_p50".to_owned(), p50 as f64);
-        figures.insert("queue_ns_p90".to_owned(), p90 as f64);
-    }
-    let what = match facts.shared {
-        Some(SharedRate { connections: 1, .. }) => {
-            "segments pass evenly while the other direction is in use, too,".to_owned()
-        }
-        Some(shared) => {
-            figures.insert("connections".to_owned(), shared.connections as f64);
-            let hosts = match shared.common {
-                CommonHosts::Both => "between the same hosts".to_owned(),
-                CommonHosts::Receiver => format!("to {}", facts.receiver),
-                CommonHosts::Sender => format!("from {}", facts.sender),
-            };
-            format!(
-                "{} connections {hosts} fill the path together with",
-                format::count(shared.connections as u64)
-            )
-        }
-        None if facts.model.is_varying => {
-            figures.insert("is_varying".to_owned(), 1.0);
-            "segments wait for a path whose rate varies, on average".to_owned()
-        }
-        None => "segments pass at the fastest rate that the path shows,".to_owned(),
-    };
-    let shaper_wait_ns = shaper_wait_ns(facts, rate);
-    let passed = format!(
-        "For {} of the time {what} {} of payload ({:.2} Mbit/s on an Ethernet wire)",
-        format::percent(share),
-        format::rate(rate),
-        wire_bits_per_s / 1e6,
-    );
-    let queued = match facts.model.queue_ns {
-        Some((p50, _)) if facts.model.is_queued => {
-            format!(", and wait {} in a queue before it", format::time(p50))
-        }
-        _ => String::new(),
-    };
-    let (cause, summary, advice) = match line {
-        Some(line) => (
-            Cause::AtLineRate,
-            format!(
-                "{passed}{queued}: a line of {} Mbit/s is full.",
-                format::count((line / 1e6) as u64)
-            ),
-            "No change at the ends helps: only a faster line, or less to send.".to_owned(),
-        ),
-        None if shaper_wait_ns.is_some() => (
-            Cause::HostPacing,
-            format!(
-                "{passed}. They wait {} (median) before the capture point, beside {}, where the first ones passed at once: a shaper of \
-                 that host sets this rate.",
-                format::time(shaper_wait_ns.unwrap_or(0)),
-                facts.sender
-            ),
-            "Check the sending host first: a shaper (tc qdisc), a limit of its container or virtual machine, \
-             SO_MAX_PACING_RATE."
-                .to_owned(),
-        ),
-        None if steady => (
-            Cause::PathRate,
-            format!(
-                "{passed}. Either a link before {} is full, or {} paces its segments.",
-                facts.receiver, facts.sender
-            ),
-            "A capture at the sender decides between the two: with a full link, round trips there are longer than the \
-             handshake's."
-                .to_owned(),
-        ),
-        None => (
-            Cause::PathRate,
-            format!(
-                "{passed}{queued}: the slowest link, shaper or adapter {} is full.",
-                place(facts)
-            ),
-            "No change of windows or of the sending program helps. Find the slowest link: negotiated speed and duplex \
-             (ethtool), a shaper (tc), a bus or radio of this rate."
-                .to_owned(),
-        ),
-    };
-    Some(Rule {
-        share,
-        cause,
-        confidence: if steady { 0.6 } else { 0.9 },
-        summary,
-        advice,
-        evidence: figures,
-        limits: &[Limit::PathRate],
-        has_gain: false,
-    })
-}
-
-/// Median time that segments wait within their sender's host, at this rate of payload, octets per second: the capture point is beside it,
-/// and a segment passed sooner than a link of that rate passes it.
-fn shaper_wait_ns(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<u64> {
-    let model = &facts.model;
-    let to_sender = &model.to_sender;
-    let wait_ns = to_sender.queue_ns(50)?;
-    let waits_there = model.is_queued && model.queue_ns == Some((wait_ns, to_sender.queue_ns(90)?));
-    let is_beside = to_sender.base_ns()? < BESIDE_NS && !model.is_near_receiver();
-    let segment_ns = stats::ratio(facts.full as f64 * 1e9, bytes_per_s) as u64;
-    let passed_at_once = to_sender.percentile(0)? < segment_ns / 2;
-    (waits_there && is_beside && passed_at_once && facts.shared.is_none()).then_some(wait_ns)
-}
-
-/// Where a full link is, in words: in the part of the path that transfers which fill it together have in common.
-fn place(facts: &FlowFacts<'_>) -> String {
-    let (sender, receiver) = (&facts.sender, &facts.receiver);
-    match facts.shared.map(|it| it.common) {
-        None | Some(CommonHosts::Both) => format!("between {sender} and {receiver}"),
-        Some(CommonHosts::Receiver) => format!("on the way to {receiver}"),
-        Some(CommonHosts::Sender) => format!("on the way from {sender}"),
-    }
+    let shown = ShownRate::of(facts, share, steady)?;
+    Some(shown.rule(facts))
 }
