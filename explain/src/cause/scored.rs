@@ -8,6 +8,9 @@ use serde::Serialize;
 /// A smaller share of the time is not worth a finding.
 pub(crate) const MIN_SHARE: f64 = 0.05;
 
+/// Confidence of a second explanation of the same time.
+pub(crate) const ALTERNATIVE: f64 = 0.2;
+
 /// A finding and the share of the time (0 to 1) that it explains.
 pub(crate) struct ScoredFinding {
     pub(crate) weight: f64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cause::busy::{Interval, busy_times, union_ns};
-use crate::cause::scored::{self, PathFinding, evidence};
+use crate::cause::scored::{self, ALTERNATIVE, PathFinding, evidence};
 use linerate_capture::reader::Address;
 use linerate_capture::traffic::{Flow, NameLookup};
 use linerate_results::format;
@@ -62,7 +62,8 @@ pub(super) fn waiting(
         let waiting = all.entry((lookup.client, lookup.server)).or_default();
         waiting.add(lookup, *round_trip_ns, connections);
     }
-    let found = all.into_iter().filter_map(|((client, server), waiting)| {
+    let found = all.into_iter().flat_map(|((client, server), waiting)| {
+        let answers_nothing = waiting.delays_ns.is_empty();
         let own = || flows.iter().filter(|flow| flow.ends[0].0 == client);
         let total_ns = waiting.total_ns(own());
         let busy_ns = waiting.busy_ns(own().flat_map(busy_times));
@@ -73,9 +74,27 @@ pub(super) fn waiting(
         } else {
             1.0
         };
-        waiting.finding([client, server], [total_ns, busy_ns], weight)
+        let found = waiting.finding([client, server], [total_ns, busy_ns], weight);
+        let absent = found.as_ref().filter(|_| answers_nothing).map(absent);
+        found.into_iter().chain(absent)
     });
     found.collect()
+}
+
+/// The other explanation of waiting for a server that answers nothing at all.
+fn absent(waiting: &PathFinding) -> PathFinding {
+    PathFinding {
+        alternative_to: Some(waiting.finding.cause),
+        finding: Finding {
+            cause: Cause::NoAnswer,
+            confidence: ALTERNATIVE,
+            summary: "The server answers nothing in this capture, whatever the name: it may be off, at another address, or behind a filter."
+                .to_owned(),
+            evidence: evidence([]),
+            advice: "To decide: ping the server, and ask it for a name that it knows (dig @server).".to_owned(),
+        },
+        ..waiting.clone()
+    }
 }
 
 /// The shortest round trip of a client's connections: at least this is the path's.

@@ -7,6 +7,7 @@ use super::alternative;
 use super::facts::FlowFacts;
 use super::opening;
 use super::rule::Rule;
+use crate::cause::scored::ALTERNATIVE;
 use linerate_capture::model::{Limit, Span};
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
@@ -14,8 +15,6 @@ use linerate_results::stats;
 
 /// A handshake that takes longer than this multiple of a round trip was held up.
 const SLOWER_HANDSHAKE: f64 = 1.5;
-/// Confidence of a second explanation of the same time.
-const ALTERNATIVE: f64 = 0.2;
 /// Fewer round trips may be those of other packets.
 const MIN_ROUND_TRIPS: usize = 3;
 /// Shares of the time are those after the opening; an opening that takes less of the whole time is not mentioned.

@@ -35,6 +35,13 @@ fn a_client_that_only_waits_for_answers_is_slowed_down_by_them() {
 }
 
 #[test]
+fn a_client_that_asks_at_once_after_each_round_trip_has_one_question_in_flight() {
+    let late_us = |at: u64| at * 7 % 5 * 40;
+    let at_client = dialogue(|at| [78_700 + late_us(at), 100 + late_us(at + 2) / 2]);
+    assert_eq!(at_client, [Cause::OneInFlight, Cause::ServerThinkTime]);
+}
+
+#[test]
 fn voice_in_both_directions_is_no_dialogue() {
     // Packets of both directions each 20 ms, those of one 3 ms behind those of the other, or a little more.
     let media = |interval_us: u64| {

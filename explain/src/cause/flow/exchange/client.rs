@@ -14,6 +14,8 @@ use linerate_results::record::Cause;
 
 /// A larger answer does not fit into the initial window (RFC 6928 section 2): it is a transfer, and no message.
 const TRANSFER_SEGMENTS: u64 = 10;
+/// Nobody looks at so many answers in turn for a second each.
+const MANY_REQUESTS: usize = 8;
 /// Intervals agree far better than other times if these spread by so many times as much.
 const FAR_BETTER: u64 = 16;
 
@@ -40,7 +42,9 @@ pub(in crate::cause::flow) fn client_think_time(facts: &FlowFacts<'_>) -> Option
     // Answers of one segment at the pace of the program are messages, and no transfer that waits.
     let mss = facts.connection().mss(client).map_or(facts.full, u64::from);
     let is_program = answer > mss.max(MIN_FULL) && median_ns <= PERSON_NS
-        || is_transfer && median_ns <= NEWS_NS && thinking.varies_little()
+        || is_transfer
+            && median_ns <= NEWS_NS
+            && (thinking.varies_little() || thinking.times.len() >= MANY_REQUESTS)
         || answer >= ANSWER_SEGMENTS * facts.full && thinking.is_uniform();
     let is_loop = is_program && thinking.is_usual() && thinking.is_even();
     if share < MIN_SHARE || total_ns < MIN_TOTAL_NS || !(is_loop || is_once) {

@@ -24,6 +24,8 @@ pub(super) const MAX_ONCE_NS: u64 = 60_000_000_000;
 const MAX_DELAYED_ACK_NS: u64 = 500_000_000;
 /// After a longer silence, a small message may be news, or a person's input.
 pub(super) const NEWS_NS: u64 = 1_000_000_000;
+/// A program that sleeps for a second takes somewhat more.
+const UNIFORM_NS: u64 = NEWS_NS + NEWS_NS / 16;
 /// A pause of the client that is longer may be a person's.
 pub(super) const PERSON_NS: u64 = 400_000_000;
 /// Fewer times do not show that they are usual.
@@ -196,7 +198,7 @@ impl Thinking {
     pub(super) fn is_uniform(&self) -> bool {
         self.times.len() >= OPENING_TURNS
             && self.times.len() + 1 >= self.turns
-            && self.percentile(50) <= NEWS_NS
+            && self.percentile(50) <= UNIFORM_NS
             && self.varies_little()
     }
 
