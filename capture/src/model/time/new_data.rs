@@ -21,6 +21,17 @@ impl Walk<'_> {
         let to_ns = sent.time_ns;
         let reaction_ns = self.reaction_ns();
         let number = sent.number;
+        // A part of a segment that fills the window up is sent when its sender has waited for more room long enough (RFC 9293 section
+        // 3.8.6.2.1).
+        if self.edge == Some(sent.end) && sent.len < full {
+            let limit = if answers.was_closed {
+                Limit::ClosedWindow
+            } else {
+                Limit::ReceiveWindow
+            };
+            self.push(from_ns, to_ns, limit, number);
+            return;
+        }
         if let Some(opened_ns) = answers.opened_ns {
             let reason = if answers.was_closed {
                 Limit::ClosedWindow
@@ -42,12 +53,6 @@ impl Walk<'_> {
             };
             self.push_wait(from_ns, opened_ns, late_ns, reason, number);
             self.push(opened_ns, to_ns, Limit::SenderIdle, number);
-            return;
-        }
-        // A part of a segment that fills the window up is sent when its sender has waited for more room long enough (RFC 9293 section
-        // 3.8.6.2.1).
-        if self.edge == Some(sent.end) && sent.len < full {
-            self.push(from_ns, to_ns, Limit::ReceiveWindow, number);
             return;
         }
         if flight_before == 0 {

@@ -71,7 +71,18 @@ impl Walk<'_> {
             && !is_answer
             && silence_ns >= MIN_TIMEOUT_NS + to_sender_ns
             && !self.last_is_small
+            && !self.is_numbered_next(sent)
             && next.is_some_and(|next| next.time_ns - sent.time_ns >= alone_ns)
+    }
+
+    /// True if the numbers of the packets show that their sender sent nothing between this segment and the one before: nothing was lost there.
+    fn is_numbered_next(&self, sent: &Transmission) -> bool {
+        let all = &self.view.sent;
+        let at = all.partition_point(|it| it.number < sent.number);
+        let before = at.checked_sub(1).and_then(|at| all.get(at));
+        before.is_some_and(|before| {
+            sent.identification != 0 && sent.identification.wrapping_sub(before.identification) == 1
+        })
     }
 
     pub(super) fn finish(&mut self) {

@@ -93,3 +93,20 @@ fn a_silence_in_which_no_packet_is_missing_is_a_sender_that_stops() {
     let found = silences(true);
     assert!(!found.contains(&Cause::SenderIdle), "{found:?}");
 }
+
+/// A line of a segment each 6 ms, which is longer than the round trip, captured at the receiver; the sender stops each half second for 460 ms.
+#[test]
+fn a_silence_behind_which_no_number_is_missing_is_no_timeout() {
+    let mut download = Script::open(End::Second, 4 * MS, 20 * US, 60_000);
+    download.numbers = Some([7, 100]);
+    for _ in 0..10 {
+        for _ in 0..40 {
+            download.after(6 * MS).send(2, MSS, 6 * MS).after(20 * US);
+            download.ack_all();
+        }
+        download.after(460 * MS);
+    }
+    let found = causes(download);
+    let is_stop = |cause: &Cause| matches!(cause, Cause::SenderStalls | Cause::SenderIdle);
+    assert!(found.first().is_some_and(is_stop), "{found:?}");
+}
