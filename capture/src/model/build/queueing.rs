@@ -13,6 +13,8 @@ const BUSY_SHARE: f64 = 0.8;
 const MOST_VARYING: f64 = 0.8;
 /// Windows for the rate: at least and at most this many full segments.
 const WINDOW_SEGMENTS: (u64, u64) = (4, 24);
+/// A segment that waits for a smaller part of what the one before takes has found the path free.
+const SELDOM_DIVISOR: u64 = 4;
 /// Segments in flight without which nothing queues: an acknowledgment is late for other reasons.
 const MIN_QUEUED: u64 = 3;
 
@@ -93,6 +95,11 @@ impl Queueing {
             .max(trips.base_ns() / 8);
         let is_queued = queue_ns.is_some_and(|(_, p90)| p90 >= least_ns);
         let mut busy = if is_queued { rates.busy() } else { Vec::new() };
+        // Where the path carries its fastest rate most of the time, most segments wait for one before: if not, that rate is another one's.
+        let waits_seldom = queue_ns.is_some_and(|(p50, _)| p50 < segment_ns / SELDOM_DIVISOR);
+        if waits_seldom && total_ns(&busy) * 2 > span_ns {
+            busy.clear();
+        }
         let data_delay_ns = queue::data_delay_ns(view);
         let ack_queue_ns = queue::ack_queue_ns(
             view,

@@ -357,3 +357,33 @@ fn limits_have_no_gaps_and_add_up() {
         }
     }
 }
+
+/// A segment each 30 ms, captured at its sender, 100 ms from the receiver; each fifth stretch of eight is acknowledged so much later.
+fn evenly_sent(late_ns: impl Fn(u32) -> u64) -> FlowModel {
+    let mut download = Download::open(MS / 50, 100 * MS, 60_000);
+    let sent_ns = |segment: u32| 300 * MS + u64::from(segment) * 30 * MS;
+    let acked_ns = |segment: u32| sent_ns(segment) + 100 * MS + late_ns(segment / 8);
+    let (mut acked, mut last_ns) = (0, 0);
+    for segment in 0..320_u32 {
+        while acked < segment && acked_ns(acked).max(last_ns) <= sent_ns(segment) {
+            last_ns = last_ns.max(acked_ns(acked));
+            download.ack(last_ns, 500 + (acked + 1) * MSS);
+            acked += 1;
+        }
+        download.data(sent_ns(segment), 500 + segment * MSS, (1, 1));
+    }
+    download.model()
+}
+
+#[test]
+fn a_path_on_which_most_segments_wait_for_none_is_not_full_most_of_the_time() {
+    let seldom = evenly_sent(|stretch| if stretch % 5 == 2 { 200 * MS } else { 0 });
+    assert!(seldom.is_queued);
+    assert!(share(&seldom, Limit::PathRate) < 0.01, "{:?}", seldom.spans);
+    let usually = evenly_sent(|stretch| if stretch % 5 == 2 { 0 } else { 200 * MS });
+    assert!(
+        share(&usually, Limit::PathRate) > 0.5,
+        "{:?}",
+        usually.spans
+    );
+}
