@@ -205,6 +205,10 @@ fn words(cause: Cause) -> Option<Alternative> {
             "To decide: ask again at once after an answer: a program takes as long as before, a station that is awake answers \
              at once.",
         ),
+        Cause::MtuBlackHole => (
+            "The same repetitions fit a link with a smaller MTU that reports nothing: what is repeated may be a full segment.",
+            "To decide: send packets of each size with the DF bit (ping -M do -s): only large ones are lost then.",
+        ),
         Cause::DelayedAckWithNagle => (
             "The same repetitions fit acknowledgments that are delayed for longer than the sender's timer, while Nagle's algorithm \
              holds back the rest of a write.",

@@ -175,6 +175,32 @@ fn an_even_pause_of_the_client_before_each_transfer_is_its_program() {
 }
 
 #[test]
+fn a_client_that_sleeps_for_a_second_behind_each_answer_thinks() {
+    let mut dialogue = dialogue();
+    for round in 0..6 {
+        let slept_ns = 1_002 * MS + round % 3 * MS / 2;
+        exchange(&mut dialogue, 180, 0, 12_000).after(slept_ns);
+    }
+    assert_eq!(causes(dialogue), [Cause::ClientThinkTime]);
+}
+
+#[test]
+fn nobody_looks_at_so_many_answers_for_half_a_second_each() {
+    let after = |answers: usize| {
+        let mut dialogue = dialogue();
+        for ms in [403, 610, 420, 300, 590, 340, 640, 480, 350, 560]
+            .iter()
+            .take(answers)
+        {
+            exchange(&mut dialogue, 100, 0, 60_000).after(ms * MS);
+        }
+        causes(dialogue)
+    };
+    assert_eq!(after(10), [Cause::ClientThinkTime]);
+    assert_eq!(after(6), []);
+}
+
+#[test]
 fn uneven_pauses_of_the_client_are_a_persons() {
     let mut dialogue = dialogue();
     for ms in IRREGULAR_MS {

@@ -1,7 +1,7 @@
 //! Losses that permit a second explanation.
 
 use super::bucket::{MIN_DELAY_SHARE, MIN_EXCESS_RATE, bucket};
-use super::{Losses, queue, queue_capacity};
+use super::{Losses, queue, queue_capacity, unheard};
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use linerate_results::record::Cause;
@@ -50,6 +50,7 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
         }
         Cause::RetransmissionStalls => Cause::RandomLoss,
         Cause::DuplexMismatch => Cause::LossInBursts,
+        Cause::NoAnswer if figure(unheard::FULL_BYTES).is_some() => Cause::MtuBlackHole,
         Cause::NoSack => pattern(facts),
         _ => return None,
     })

@@ -24,7 +24,7 @@ const MIN_SILENCE_NS: u64 = 3_000_000_000;
 /// What comes later than this has left after the missing segments, and not with them.
 const LATER_NS: u64 = 1_000_000_000;
 const LIMITS: &[Limit] = &[Limit::Timeout, Limit::FastRecovery];
-const ADVICE: &str = "A link on the path carries smaller packets only, and the ICMP message that reports it does not \
+pub(super) const ADVICE: &str = "A link on the path carries smaller packets only, and the ICMP message that reports it does not \
                       arrive: set the MTU or MSS to its size (TCP_MSS; ip route ... advmss), or let ICMP type 3 code 4 \
                       pass. Packets of each size with the DF bit find the limit (ping -M do -s).";
 

@@ -17,6 +17,7 @@
 //! | `queue` | short queues, by what is in flight; policers that leave the rate as it is |
 //! | `repairs` | what the repairs take, as figures and in words |
 //! | `slow_start` | short queues that slow start overflows |
+//! | `unheard` | nothing comes back |
 //! | `pattern` | in bursts, at random, repaired by the timer only |
 
 mod alternative;
@@ -37,6 +38,7 @@ mod repairs;
 mod slow_start;
 #[cfg(test)]
 mod tests;
+mod unheard;
 
 pub(super) use alternative::{alternative, is_rare};
 pub(super) use few::reason_of_window;
@@ -67,6 +69,7 @@ use pattern::{Followers, bursts, loses_the_second, no_sack, random, stalls};
 use queue::{dropped_at_rate, queue, queue_capacity};
 use repairs::Repairs;
 use std::collections::BTreeMap;
+use unheard::nothing_comes_back;
 
 /// Repairs that take less of the time are not worth a finding.
 const MIN_COST: f64 = 0.1;
@@ -141,6 +144,7 @@ fn specific(facts: &FlowFacts<'_>, losses: &Losses) -> Option<Rule> {
         .or_else(|| duplex_mismatch(facts).filter(|_| !is_policed(facts, losses)))
         .or_else(|| interrupted(facts))
         .or_else(|| held_back(facts))
+        .or_else(|| nothing_comes_back(facts))
         .or_else(|| lost_messages(facts))
         .or_else(|| lost_acks(facts))
 }

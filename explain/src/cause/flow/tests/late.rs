@@ -193,3 +193,27 @@ fn a_delayed_acknowledgment_of_fin_shows_no_round_trip() {
     let model = FlowModel::of(&flow.connection, log.packets(), false).expect("payload");
     assert_eq!(model.closed_ns, None);
 }
+
+/// A segment of `len` octets four times, at intervals that double; the other end closes in the end, or is gone.
+fn repeats(len: u32, is_alive: bool) -> Vec<Cause> {
+    let mut upload = Script::late(End::First, 60_000);
+    let first = upload.sent();
+    for wait_s in [1, 2, 4, 8] {
+        upload.segment(first, len).after(wait_s * 1_000 * MS);
+    }
+    if is_alive {
+        let seq = upload.next[1];
+        let close = Segment::ACK | Segment::FIN;
+        upload.packet(End::Second, close, [seq, first], 0, &[]);
+    }
+    causes(upload)
+}
+
+#[test]
+fn what_is_repeated_and_never_acknowledged_is_no_loss_by_chance() {
+    let [absent, black_hole] = [Cause::NoAnswer, Cause::MtuBlackHole];
+    assert_eq!(repeats(MSS, false), [absent, black_hole]);
+    assert_eq!(repeats(80, false), [absent]);
+    assert_eq!(repeats(MSS, true), [black_hole]);
+    assert_eq!(repeats(80, true), [absent]);
+}

@@ -1,0 +1,75 @@
+//! A sender to which nothing comes back, in a capture that begins later than the connection.
+
+use super::black_hole::ADVICE;
+use crate::cause::flow::facts::FlowFacts;
+use crate::cause::flow::rule::Rule;
+use crate::cause::scored::evidence;
+use linerate_capture::model::Limit;
+use linerate_results::format;
+use linerate_results::record::Cause;
+
+/// Fewer repetitions without an answer may be chance.
+const MIN_REPEATED: usize = 3;
+/// Each path carries segments of this size (RFC 9293 section 3.7.1: the default MSS); what is larger may exceed its MTU.
+const ANY_MSS: u64 = 536;
+
+/// The evidence that what is repeated may exceed the MTU of the path.
+pub(super) const FULL_BYTES: &str = "repeated_full_bytes";
+
+/// The same octets again and again, of which nothing is acknowledged.
+pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
+    let (view, back) = (&facts.model.view, &facts.model.back);
+    let sent: Vec<_> = view.sent.iter().filter(|it| it.len > 0).collect();
+    let (first, last) = (sent.first()?, sent.last()?);
+    let repeated = sent.iter().filter(|it| it.start == first.start).count() - 1;
+    let is_acknowledged = view.acks.iter().any(|it| it.ack > first.start);
+    let has_payload = back.sent.iter().any(|it| it.len > 0);
+    if !facts.begins_late() || is_acknowledged || has_payload || repeated < MIN_REPEATED {
+        return None;
+    }
+    let repeated_ns = last.time_ns - first.time_ns;
+    let mut figures = evidence([
+        ("repeated", repeated as f64),
+        ("repeated_ns", repeated_ns as f64),
+    ]);
+    let is_large = u64::from(first.len) > ANY_MSS;
+    if is_large {
+        figures.insert(FULL_BYTES.to_owned(), f64::from(first.len));
+    }
+    // The other end is there, and has not received it.
+    let is_alive = !view.acks.is_empty();
+    let what = if is_alive {
+        format!("{} is there, and does not acknowledge it", facts.receiver)
+    } else {
+        format!(
+            "nothing comes back from {}, not even an acknowledgment",
+            facts.receiver
+        )
+    };
+    Some(Rule {
+        share: facts.share(Limit::Timeout),
+        cause: if is_alive && is_large {
+            Cause::MtuBlackHole
+        } else {
+            Cause::NoAnswer
+        },
+        confidence: 0.6,
+        summary: format!(
+            "{} repeats {} {} in {}, and {what}.",
+            facts.sender,
+            format::bytes(first.len.into()),
+            format::times(repeated as u64),
+            format::time(repeated_ns),
+        ),
+        evidence: figures,
+        advice: if is_alive && is_large {
+            ADVICE
+        } else {
+            "Check that the other end is still there (ping), and that no firewall or address translation on the path has forgotten the \
+             connection. A capture there shows whether anything arrives."
+        }
+        .to_owned(),
+        limits: &[Limit::Timeout],
+        has_gain: false,
+    })
+}
