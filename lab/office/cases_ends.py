@@ -1,9 +1,14 @@
 """Causes at the ends."""
 
 from cases_path import counter, ends, way_of
-from checks import both, check, faster, missing, printed, socket, takes_at_most, thinks
+from checks import both, check, faster, missing, nothing_missing, printed, socket, takes_at_most, thinks
 from draw import case
-from setups import END, download, exchange, from_small, line, make_file, nginx, perl_stream, shaper, stream, to_small, upload, ways
+from setups import END, cable, download, exchange, from_small, line, make_file, nginx, perl_stream, shaper, stream, to_small, upload, ways
+
+
+def below_window(truth, trial):
+    it = truth["path"]["socket"]
+    return it.get("rwnd_limited", 0) < 0.1 and (it.get("sndbuf_limited", 0) >= 0.3 or it["unacked"] <= 0.75 * it["cwnd"])
 
 
 @case("small-receive-buffer", ["receive-window"], "The receiver's buffer is smaller than the path needs (SO_RCVBUF, tcp_rmem, a window of the route).", count=5, check=both(socket("rwnd_limited", 0.3), faster(1.4)))
@@ -88,8 +93,6 @@ def _(draw):
     path = line(draw, rate, rtt, "A")
     stopped = draw.log("stopped_ms", 350, 800) / 1e3
     work = perl_stream("A", rate / 8 * 2.4, at_sender="sndbuf=200000")
-    loop = f"sleep 0.4; while true; do pkill -STOP -P $PPID -x perl; sleep {stopped:.2f}; pkill -CONT -P $PPID -x perl; sleep 0.45; done"
-    del loop
     client = work["client"]
     work["client"] = f"{client} & it=$!; while sleep 0.45 && kill -STOP $it 2>/dev/null; do sleep {stopped:.2f}; kill -CONT $it; done; wait"
     return {**path, **work, "without": perl_stream("A", rate / 8 * 4)}
@@ -120,7 +123,7 @@ def _(draw):
 
 @case("small-send-buffer", {"receiver": ["send-buffer", "receive-window", "congestion-window"], "late-receiver": ["send-buffer", "receive-window", "congestion-window"],
                             "snapped-receiver": ["send-buffer", "receive-window", "congestion-window"], "truncated-receiver": ["send-buffer", "receive-window", "congestion-window"], "else": ["send-buffer", "congestion-window"]},
-      "The sender's buffer is smaller than the path needs (SO_SNDBUF, tcp_wmem).", count=4, check=both(socket("sndbuf_limited", 0.3), faster(1.4)))
+      "The sender's buffer is smaller than the path needs (SO_SNDBUF, tcp_wmem).", count=4, check=both(nothing_missing(), check("the socket has at most 75% of its congestion window in flight, or states sndbuf_limited of at least 0.3", below_window), faster(1.4)))
 def _(draw):
     rate, rtt, sender = draw.turn("rate", 31e6, 12.3e6, 84e6, 53e6), draw.log("rtt_ms", 24, 110), ends(draw)
     path = line(draw, rate, rtt, sender)
@@ -128,9 +131,11 @@ def _(draw):
     draw.note(buffer=buffer)
     by = draw.turn("by", "option", "option", "tcp_wmem", "tcp_wmem")
     octets = buffer / rtt * 1e3 * 4
+    # Else one write fills a segment of 64 KiB, whatever the buffer.
+    path["also"] = {sender: ["ip link set eth0 gso_max_size 3000 gso_max_segs 2"]}
     if by == "option":
-        return {**path, **perl_stream(sender, octets, at_sender=f"sndbuf={max(buffer, 4608)}"), "without": perl_stream(sender, rate / 8 * 4)}
-    return {**path, **stream(draw, sender, octets), "sysctl": {sender: {"tcp_wmem": f"4096 {buffer} {buffer}"}}, "without": {"sysctl": {}, "octets": int(rate / 8 * 4)}}
+        return {**path, **perl_stream(sender, octets, at_sender=f"sndbuf={max(int(1.6 * buffer), 4608)}"), "without": perl_stream(sender, rate / 8 * 4)}
+    return {**path, **stream(draw, sender, octets), "sysctl": {sender: {"tcp_wmem": f"4096 {int(1.6 * buffer)} {int(1.6 * buffer)}"}}, "without": {"sysctl": {}, "octets": int(rate / 8 * 4)}}
 
 
 @case("short-transfer-over-a-long-path", ["congestion-window"], "A transfer ends before its congestion window has grown.", count=4, truncated=(0.7, 0.9), late=(0.1, 0.25), check=both(takes_at_most(0.6), faster(1.3)))
@@ -146,13 +151,12 @@ def _(draw):
             "without": {"route": {"A": f"initcwnd {wide} initrwnd {wide}", "B": f"initcwnd {wide} initrwnd {wide}"}}}
 
 
-@case("no-selective-acknowledgments", ["no-sack", "random-loss", "loss-in-bursts"], "One end has selective acknowledgments disabled, and several segments of a window are lost now and then.", count=3, check=both(missing(8), faster(1.3)))
+@case("no-selective-acknowledgments", ["no-sack", "shallow-queue", "loss-in-bursts"], "One end has selective acknowledgments disabled, and slow start overflows the queue of the line: what is lost is repaired one by one.", count=3,
+      check=both(missing(8), faster(1.3)))
 def _(draw):
-    rate, rtt, sender = draw.turn("rate", 14e6, 32e6, 21e6), draw.log("rtt_ms", 70, 160), ends(draw)
-    path = line(draw, rate, rtt, sender)
-    there = ways(sender)[0]
-    fades = {"good_to_bad": draw.log("fades", 0.0005, 0.0012), "bad_to_good": 0.06, "loss_in_bad": 0.5}
-    return {**path, **stream(draw, sender, rate / 8 * 2), "fixed_octets": 1, "congestion": "cubic", there: {**path[there], **fades}, "sysctl": {draw.turn("without_sack", "A", "B"): {"tcp_sack": 0}}, "without": {"sysctl": {}}}
+    rate, rtt, sender = draw.turn("rate", 14e6, 32e6, 21e6), draw.log("rtt_ms", 60, 120), ends(draw)
+    path = line(draw, rate, rtt, sender, queue_ms=0.7 * rtt)
+    return {**path, **stream(draw, sender, rate / 8 * 2.5), "fixed_octets": 1, "congestion": "cubic", "sysctl": {draw.turn("without_sack", "A", "B"): {"tcp_sack": 0}}, "without": {"sysctl": {}}}
 
 
 @case("segments-of-a-modem", ["small-mss", "path-rate"], "The MSS is far below what the path permits, and a router needs its time for each frame.", count=4, check=both(way_of("delivered", 200), faster(1.3)))
@@ -184,17 +188,6 @@ def _(draw):
     bps = draw.log("bps", 2.5e5, 1.1e6)
     return {**path, **to_small(bps / 8 * 4, wnd=wnd, mss=1460, every=1, silly=1, read_bps=bps, read_octets=read), "nat": 0,
             "without": to_small(bps / 8 * 4, wnd=wnd, mss=1460, every=1)}
-
-
-@case("receiver-acknowledges-many-at-once", ["stretch-acks", "shallow-queue", "random-loss"], "A receiver acknowledges many segments at once, and what an acknowledgment releases overflows a queue.", count=3, check=both(missing(5), faster(1.3)))
-def _(draw):
-    rate, rtt = draw.turn("rate", 11e6, 27e6, 18e6), draw.log("rtt_ms", 14, 32)
-    path = line(draw, rate, rtt, "A", kind="path")
-    frames = rate * rtt / 1e3 / 12112
-    every = int(draw.log("every", 10, 18))
-    path["up"]["queue"] = int(9 * 1514)
-    keys = {"wnd": int(min(64000, (frames + 6) * 1460)), "mss": 1460, "late_ms": 60}
-    return {**path, **to_small(rate / 8 * 2, every=every, **keys), "nat": 0, "without": to_small(rate / 8 * 3, every=2, **keys)}
 
 
 @case("driver-merges-acknowledgments", ["stretch-acks", "late-acks", "receive-window"], "A receiver acknowledges each n-th segment, and waits long for it at the end of a window.", count=3, check=both(printed("small_acks", 10), faster(1.3)))
@@ -315,7 +308,6 @@ def _(draw):
 
         def served(text):
             return f"mkdir -p @D/php; echo '{text}' > @D/php/index.php; exec php -S @B:8090 -t @D/php"
-        client = "curl -sS -o /dev/null " + " ".join(["http://@B:8090/index.php"] * count)
         client = "for i in $(seq %d); do curl -sS -o /dev/null http://@B:8090/index.php; done" % count
         return {**path, "server": served(php), "ports": [8090], "client": client, "unsized": 1, "without": {"server": served(fast)}}
     size, answer = int(draw.log("size", 60, 400)), int(draw.log("answer", 200, 20000))
@@ -386,15 +378,14 @@ def _(draw):
             "without": perl_stream(sender, rate / 8 * 3)}
 
 
-@case("slow-answers-over-a-policer", ["server-think-time", "policed"], "The server needs long for each answer, and a policer drops some of each: two faults, of which the server is the larger one.", count=2, check=both(missing(2), faster(1.4)))
+@case("slow-answers-and-some-loss", ["server-think-time", "random-loss", "retransmission-stalls"], "The server needs long for each answer, and some segments are lost: two faults, of which the server is the larger one.", count=2, check=both(missing(2), faster(1.4)))
 def _(draw):
     rate, rtt = draw.turn("rate", 23e6, 57e6), draw.log("rtt_ms", 5, 20)
     path = line(draw, rate, rtt, "B")
-    limit = rate / 4
-    rules = f"table ip lab {{\nchain out {{ type filter hook forward priority 0; iifname \"b0\" limit rate over {int(limit / 8)} bytes/second burst 24 kbytes counter drop\n}}\n}}\n"
-    answer = int(limit / 8 * 0.06 + 26000)
+    answer = int(draw.log("answer", 6e4, 2e5))
     think = draw.log("think_ms", 650, 1100)
-    return {**path, "nat": 0, "mid": "in", **exchange("B", 7, "nodelay=1", f"nodelay=1 think_ms={think:.0f}", size=120, answer=answer), "unsized": 1, "nft": {"S": rules}, "without": exchange("B", 24, "nodelay=1", "nodelay=1", size=120, answer=answer)}
+    path["down"] = {**path["down"], "loss": 0.012}
+    return {**path, **exchange("B", 7, "nodelay=1", f"nodelay=1 think_ms={think:.0f}", size=120, answer=answer), "unsized": 1, "without": exchange("B", 24, "nodelay=1", "nodelay=1", size=120, answer=answer)}
 
 
 @case("no-scaling-and-a-pausing-sender", ["no-window-scaling", "receive-window", "sender-idle"], "One end does not scale windows, and the sender pauses now and then: two faults, of which the window is the larger one.", count=2, check=both(socket("rwnd_limited", 0.3), faster(1.4)))
@@ -404,3 +395,35 @@ def _(draw):
     goes = 65535 / rtt * 1e3
     work = perl_stream(sender, goes * 4.4, at_sender=f"every={int(goes * 1.4)} pause_ms=260")
     return {**path, **work, "sysctl": {"B": {"tcp_window_scaling": 0}}, "without": {"sysctl": {}, **perl_stream(sender, rate / 8 * 4, at_sender=f"every={int(goes * 1.4)} pause_ms=260")}}
+
+
+@case("gigabit-client-reads-slowly", ["receiver-reads-slowly"], "A program at a gigabit reads at a rate of its own.", count=2, check=both(socket("rwnd_limited", 0.3), faster(1.4)))
+def _(draw):
+    path = cable(draw, 942e6, "B", kind="tbf")
+    slow = draw.turn("slow", 22e6, 79e6)
+    return {**path, **perl_stream("B", slow / 8 * 4, at_receiver=f"bps={slow:.0f} chunk=16384"), "merges": 0, "sysctl": {"A": {"tcp_rmem": "4096 131072 262144"}},
+            "without": {**perl_stream("B", 200e6), "fixed_octets": 1}}
+
+
+@case("daemon-looks-up-its-client", ["server-think-time", "name-resolution"], "A daemon looks up the name of who connects, and no server of names answers.", count=2, check=faster(1.3), late=(0.05, 0.2), truncated=(0.85, 0.97))
+def _(draw):
+    rate, rtt = draw.turn("rate", 16e6, 5.1e6), draw.log("rtt_ms", 3, 24)
+    path = line(draw, rate, rtt, "B")
+    files = "mkdir -p @D/www; head -c {octets} /dev/urandom > @D/www/1; "
+    rules = "table ip lab {\nchain out { type filter hook output priority 0; icmp type destination-unreachable drop\n}\nchain by { type filter hook forward priority 0; udp dport 53 drop\n}\n}\n"
+
+    def served(more):
+        return files + f"printf 'uid = root\\nuse chroot = no\\n{more}[data]\\npath = @D/www\\n' > @D/rsync.conf; exec rsync --daemon --no-detach --port=8730 --config=@D/rsync.conf"
+    return {**path, "opens": "A", "nat": 0, "server": served(""), "ports": [8730], "octets": int(rate / 8 * 1.5), "fixed_octets": 1, "client": "rsync -a rsync://@B:8730/data/ @D/got/", "nft": {"S": rules, "R": rules}, "only_counts": 1,
+            "without": {"server": served("reverse lookup = no\\n")}}
+
+
+@case("too-many-clients", ["refused"], "A firewall resets what opens more connections than it permits at a time (ct count).", count=2, gain=False, kinds=("receiver", "middle", "late", "truncated", "snapped"), late=(0.1, 0.2), truncated=(0.8, 0.95),
+      check=check("the firewall rejects at least two", lambda truth, trial: truth["path"]["counters"].get("filtered_S", 0) >= 2))
+def _(draw):
+    rate, rtt = draw.turn("rate", 12e6, 31e6), draw.log("rtt_ms", 3, 50)
+    path = line(draw, rate, rtt, "B")
+    rules = "table ip lab {\nset seen { type ipv4_addr; flags dynamic; size 64\n}\nchain out { type filter hook forward priority 0; iifname \"path0\" tcp dport 8080 ct state new add @seen { ip saddr ct count over 1 } counter reject with tcp reset\n}\n}\n"
+    path.update(download(draw, rate / 8 * 0.05, program="curl"))
+    client = f"{{{{ sleep 9; }}}} | nc @B 8080 & sleep 0.3; for i in 1 2 3 4 5 6; do curl -sS -m 3 -o /dev/null http://@B:8080/file.bin; sleep 0.7; done; kill %1"
+    return {**path, "nat": 0, "fixed_octets": 1, "least_s": 0, "one_end": "receiver", "mid_far": 1, "mid": "in", "client": client, "nft": {"S": rules}, "only_counts": 1, "unsized": 1}

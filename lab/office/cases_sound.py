@@ -50,9 +50,9 @@ def _(draw):
 
 @control("both-ways", "Both ends send at a time, and the line carries as much both ways (iperf3 --bidir).", count=2, check=filled(0.6))
 def _(draw):
-    rate, rtt = draw.turn("rate", 27e6, 74e6), draw.log("rtt_ms", 2, 12)
-    path = line(draw, rate, rtt, "A", queue_ms=40, kind="path")
-    return {**path, "fills": 1, "server": "exec iperf3 -s -p 5301", "ports": [5301], "client": "iperf3 -c @B -p 5301 --bidir -t 5", "unsized": 1, "opens": "A"}
+    rate, rtt = draw.turn("rate", 12.1e6, 8.6e6), draw.log("rtt_ms", 2, 12)
+    path = line(draw, rate, rtt, "A", queue_ms=70, kind="path")
+    return {**path, "fills": 1, "server": "exec iperf3 -s -p 5301", "ports": [5301], "client": "iperf3 -c @B -p 5301 --bidir -t 7", "unsized": 1, "opens": "A"}
 
 
 @control("camera-below-the-line", "Datagrams below the path's rate (iperf, iperf3).", count=3, check=some(100000))
@@ -94,7 +94,7 @@ def _(draw):
         return {**path, "snap": 192, "opens": "A", "server": "exec redis-server --port 6379 --save '' --dir @D --protected-mode no", "ports": [6379], "unsized": 1, "least_s": 0.4,
                 "client": f"redis-benchmark -h @B -q -c 3 -n 9000 -t set,get -d {draw.log('octets', 20, 400):.0f}"}
     return {**path, "snap": 192, "opens": "A", "server": "exec memcached -u nobody -p 11211", "ports": [11211], "unsized": 1, "least_s": 0.4,
-            "client": "for i in $(seq 1 4000); do printf 'set k%d 0 60 20\\r\\n01234567890123456789\\r\\nget k%d\\r\\n' $i $i; done | nc -q 1 @B 11211 > /dev/null"}
+            "client": "for j in 1 2 3 4 5 6; do for i in $(seq 1 150); do printf 'set k%d 0 60 20\\r\\n01234567890123456789\\r\\nget k%d\\r\\n' $i $i; done; sleep 0.6; done | nc -q 1 @B 11211 > /dev/null"}
 
 
 @control("requests-nearby", "A program asks a server nearby for small answers, thousands of times.", count=2, check=some(20000))
@@ -123,10 +123,10 @@ def _(draw):
 
 @control("reports-steadily", "A program reports some octets at a steady interval over a connection that stays open.", count=2, check=some(1000))
 def _(draw):
-    path = line(draw, draw.log("rate", 0.2e6, 30e6), draw.log("rtt_ms", 2, 110), "A")
-    each = draw.log("each_ms", 180, 420)
+    path = line(draw, draw.turn("rate", 1.9e6, 66e3), draw.log("rtt_ms", 20, 420), "A")
+    each = draw.log("each_ms", 380, 620)
     return {**path, "opens": "A", "server": f"exec tclsh @P/talk.tcl serve 4000 {draw.turn('replies', 0, 1)}", "ports": [4000], "unsized": 1,
-            "client": f"exec tclsh @P/talk.tcl report @B 4000 {each:.0f} {draw.log('octets', 40, 600):.0f} {int(7e3 / each)}"}
+            "client": f"exec tclsh @P/talk.tcl report @B 4000 {each:.0f} {draw.log('octets', 40, 300):.0f} {int(7e3 / each)}"}
 
 
 @control("call", "A call: voice in both directions.", count=2, check=some(10000))
@@ -163,14 +163,14 @@ def _(draw):
     rate, rtt = draw.turn("rate", 9.7e6, 32e6), draw.log("rtt_ms", 3, 14)
     path = line(draw, rate, rtt, "A", queue_ms=70)
     return {**path, "opens": "A", "server": SSHD, "ports": [2222], "octets": int(rate / 8 * 6),
-            "client": f"head -c {{octets}} /dev/urandom > @D/data; scp -q {SSH} -P 2222 @D/data root@@B:/dev/null"}
+            "client": f"head -c {{octets}} /dev/urandom > @D/data; scp -q -O {SSH} -P 2222 @D/data root@@B:@D/copied"}
 
 
 @control("mirror-by-rsync", "A folder is mirrored by rsync, and the line is full.", count=2, check=filled(0.7))
 def _(draw):
     rate, rtt = draw.turn("rate", 12.9e6, 44e6), draw.log("rtt_ms", 2, 11)
     path = line(draw, rate, rtt, "B", queue_ms=70)
-    server = ("mkdir -p @D/www; for i in 1 2 3; do head -c $(({octets} / 3)) /dev/urandom > @D/www/$i; done; printf 'uid = root\\nuse chroot = no\\n[data]\\npath = @D/www\\n' > @D/rsync.conf; "
+    server = ("mkdir -p @D/www; for i in 1 2 3; do head -c $(({octets} / 3)) /dev/urandom > @D/www/$i; done; printf 'uid = root\\nuse chroot = no\\nreverse lookup = no\\n[data]\\npath = @D/www\\n' > @D/rsync.conf; "
               "exec rsync --daemon --no-detach --port=8730 --config=@D/rsync.conf")
     return {**path, "opens": "A", "server": server, "ports": [8730], "octets": int(rate / 8 * 5), "client": "rsync -a rsync://@B:8730/data/ @D/got/"}
 
@@ -180,8 +180,8 @@ def _(draw):
     rate, rtt = draw.turn("rate", 19e6, 5.6e6), draw.log("rtt_ms", 2, 16)
     path = line(draw, rate, rtt, "B", queue_ms=70)
     server = ("mkdir -p @D/ftp /var/run/vsftpd/empty; head -c {octets} /dev/urandom > @D/ftp/data.bin; chmod 755 @D @D/ftp; chmod 644 @D/ftp/data.bin; "
-              "printf 'listen=YES\\nlisten_port=2121\\nbackground=NO\\nanonymous_enable=YES\\nanon_root=@D/ftp\\nlocal_enable=NO\\nseccomp_sandbox=NO\\nsecure_chroot_dir=/var/run/vsftpd/empty\\nreverse_lookup_enable=NO\\n' > @D/ftp.conf; exec vsftpd @D/ftp.conf")
-    client = draw.turn("client", "curl -sS -o /dev/null ftp://@B:2121/data.bin", "lftp -e 'get data.bin -o /dev/null; quit' ftp://@B:2121")
+              "printf 'listen=YES\\nlisten_port=2121\\nbackground=NO\\nanonymous_enable=YES\\nanon_root=@D/ftp\\nlocal_enable=NO\\nseccomp_sandbox=NO\\nsecure_chroot_dir=/var/run/vsftpd/empty\\nftp_username=daemon\\n' > @D/ftp.conf; exec vsftpd @D/ftp.conf")
+    client = draw.turn("client", "curl -sS -o /dev/null ftp://@B:2121/data.bin", "lftp -e 'get data.bin -o @D/got.bin; quit' ftp://@B:2121")
     return {**path, "nat": 0, "opens": "A", "server": server, "ports": [2121], "octets": int(rate / 8 * 5), "client": client}
 
 

@@ -246,7 +246,8 @@ def perform(trial, folder, seed, lane):
     programs = [it for it in map(parsed, printed.splitlines()) if it]
     way = {}
     for line in said.splitlines():
-        way.update(parsed(line) or {})
+        found = parsed(line) or {}
+        (programs.append if any(key.startswith("small_") for key in found) else way.update)(found)
     if missed:
         disturbed(f"captures missed {missed} packets")
     if late["late_p99_ms"] > 6 or late["late_max_ms"] > 80:
