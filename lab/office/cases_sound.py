@@ -12,9 +12,9 @@ def some(least):
 
 @control("slow-line-is-full", "A line of some hundred kilobits a second is full; its queue holds less than 200 ms.", count=2, check=filled(0.8))
 def _(draw):
-    rate, rtt, sender = draw.turn("rate", 187e3, 742e3), draw.log("rtt_ms", 190, 330), ends(draw)
-    path = line(draw, rate, rtt, sender, queue_ms=190)
-    return {**path, **stream(draw, sender, rate / 8 * 8), "fixed_octets": 1, "congestion": "cubic"}
+    rate, rtt, sender = draw.turn("rate", 187e3, 742e3), draw.log("rtt_ms", 28, 75), ends(draw)
+    path = line(draw, rate, rtt, sender, queue_ms=195, least=4500)
+    return {**path, **stream(draw, sender, rate / 8 * 11), "fixed_octets": 1, "congestion": "cubic", "route": {sender: "initcwnd 3"}}
 
 
 @control("access-line-is-full", "An access line is full.", count=3, check=filled(0.85))
@@ -82,7 +82,7 @@ def _(draw):
     conf = ("ServerRoot /usr/lib/apache2\\nListen 8088\\nServerName lab\\nPidFile @D/apache.pid\\nErrorLog /dev/null\\nKeepAlive On\\nMaxKeepAliveRequests 0\\nLoadModule mpm_event_module modules/mod_mpm_event.so\\n"
             "LoadModule authz_core_module modules/mod_authz_core.so\\nDocumentRoot @D/www\\nUser www-data\\nGroup www-data\\nDefaultRuntimeDir @D\\n")
     server = make_file("file.bin") + f"printf '{conf}' > @D/apache.conf; exec apache2 -X -f @D/apache.conf"
-    return {**path, "snap": 192, "opens": "A", "server": server, "ports": [8088], "octets": int(draw.log("octets", 300, 5000)), "unsized": 1, "least_s": 0.4,
+    return {**path, "snap": 192, "opens": "A", "server": server, "ports": [8088], "octets": int(draw.log("octets", 300, 5000)), "unsized": 1, "least_s": 0.3,
             "client": f"ab -q -k -c {draw.turn('clients', 2, 4)} -n {draw.turn('requests', 6000, 9000)} http://@B:8088/file.bin > /dev/null"}
 
 

@@ -16,12 +16,12 @@ def shaper(kind, rate, limit, burst=None):
             f"qdisc add dev DEV parent 1:1 bfifo limit {max(int(limit), 3200)}"]
 
 
-def line(draw, rate, rtt, sender, queue_ms=None, back=None, kind=None, asymmetric=False):
+def line(draw, rate, rtt, sender, queue_ms=None, back=None, kind=None, asymmetric=False, least=None):
     """A path with a rate in the direction of the data (and `back` in the other), a round trip, and a queue that loses hardly anything."""
     there, back_way = ways(sender)
     kind = kind or draw.turn("shaper", "tbf", "htb", "path")
     queue_ms = queue_ms if queue_ms is not None else max(60, 1.3 * rtt)
-    limit = max(rate / 8 * queue_ms / 1e3, 24000 if rate > 3e5 else 16000)
+    limit = max(rate / 8 * queue_ms / 1e3, least or (24000 if rate > 3e5 else 16000))
     back = back or rate
     share = draw.random.uniform(0.4, 0.6) if asymmetric else 0.5
     path = {"sender": sender, "rate": rate, "rtt_ms": rtt, "snap": 96 if rate > 6e7 else 192, "ttl": draw.random.choice((64, 64, 128, 255)),
