@@ -32,7 +32,8 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
         ("repeated", repeated as f64),
         ("repeated_ns", repeated_ns as f64),
     ]);
-    let is_large = u64::from(first.len) > ANY_MSS;
+    // What ends a write may be smaller than a full segment.
+    let is_large = u64::from(first.len) > ANY_MSS && !first.is_pushed;
     if is_large {
         figures.insert(FULL_BYTES.to_owned(), f64::from(first.len));
     }
