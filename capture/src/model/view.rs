@@ -115,6 +115,8 @@ impl DirectionView {
         view.is_numbered = numbers::rise(packets, sender);
         let mut newest_number: Option<u16> = None;
         let mut probe: Option<LoggedPacket> = None;
+        // What the last keep-alive was acknowledged with, until new data follows.
+        let mut kept_alive: Option<u32> = None;
         for packet in packets {
             if packet.has_any(Segment::RST) {
                 continue;
@@ -128,7 +130,7 @@ impl DirectionView {
                 if !is_payload || packet.class == PacketClass::NoData {
                     continue;
                 }
-                probe = None;
+                (probe, kept_alive) = (None, None);
                 let start = extender.extend(packet.seq);
                 let stamp = packet.timestamps.0;
                 // What was stamped before something that arrived earlier was overtaken, not repeated.
@@ -190,6 +192,7 @@ impl DirectionView {
                 let answered = probe.take_if(|it| it.seq.wrapping_add(it.len) == packet.ack);
                 if let Some(probe) = &answered {
                     view.push_probe(probe, ack);
+                    kept_alive = Some(packet.ack);
                 }
                 view.acks.push(Acknowledgment {
                     time_ns: packet.time_ns,
@@ -199,7 +202,7 @@ impl DirectionView {
                     is_bare: packet.len == 0,
                     options_len: packet.options_len,
                     // The octet of a keep-alive has arrived before (RFC 9293 section 3.8.4): its report is no news.
-                    has_dsack: packet.has_dsack && answered.is_none(),
+                    has_dsack: packet.has_dsack && kept_alive != Some(packet.ack),
                     number: packet.number,
                 });
             }

@@ -52,7 +52,7 @@ const MAX_DURATION_NS: u64 = 1 << 56;
 /// The capture point is at one end if the round trip to the other end is this much longer.
 const MIN_RTT_RATIO: u64 = 4;
 /// No host repeats a SYN sooner (RFC 6298 section 2.1 has 1 s, stacks of boards less): it is a copy that the path made.
-const MIN_SYN_TIMEOUT_NS: u64 = 200_000_000;
+pub const MIN_SYN_TIMEOUT_NS: u64 = 200_000_000;
 
 /// Which end of a connection sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +103,11 @@ pub struct Connection {
 /// Times of the three-way handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
-    /// The last SYN that its sender repeated, without copies that the path made.
+    /// The last SYN, not counting copies that the path made.
     pub syn_ns: Option<u64>,
     /// The last SYN-ACK, in the same way.
     pub syn_ack_ns: Option<u64>,
-    /// The first packet without SYN; where the SYN-ACK was captured, of the end that receives it.
+    /// The first acknowledgment without SYN; where the SYN-ACK was captured, of the end that receives it.
     pub ack_ns: Option<u64>,
 }
 

@@ -97,7 +97,8 @@ impl Queueing {
         let mut busy = if is_queued { rates.busy() } else { Vec::new() };
         // Where the path carries its fastest rate most of the time, most segments wait for one before: if not, that rate is another one's.
         let waits_seldom = queue_ns.is_some_and(|(p50, _)| p50 < segment_ns / SELDOM_DIVISOR);
-        if waits_seldom && total_ns(&busy) * 2 > span_ns {
+        let busy_ns = total_ns(&busy);
+        if waits_seldom && busy_ns * 2 > span_ns {
             busy.clear();
         }
         let data_delay_ns = queue::data_delay_ns(view);
@@ -111,7 +112,7 @@ impl Queueing {
         let near = sides[usize::from(is_near_receiver)];
         let may_vary = is_queued
             && could_queue[usize::from(is_near_receiver)]
-            && total_ns(&busy) as f64 <= MOST_VARYING * span_ns as f64
+            && busy_ns as f64 <= MOST_VARYING * span_ns as f64
             && ack_queue_ns.is_none_or(|ns| near.queue_ns(50) >= Some(2 * ns));
         let standing = if may_vary {
             standing::standing_queue(view, near, is_near_receiver)

@@ -7,6 +7,8 @@ use crate::model::view::Transmission;
 
 /// A receiver owes an acknowledgment for this many full segments.
 const OWED_SEGMENTS: u64 = 2;
+/// A sender waits no longer for more room than for a part of a segment (RFC 9293 section 3.8.6.2.1: 0.1 to 1.0 s).
+const OVERRIDE_NS: u64 = 1_000_000_000;
 
 impl Walk<'_> {
     /// Attributes the time before a segment with new data.
@@ -23,7 +25,11 @@ impl Walk<'_> {
         let number = sent.number;
         // A part of a segment that fills the window up is sent when its sender has waited for more room long enough (RFC 9293 section
         // 3.8.6.2.1).
-        if self.edge == Some(sent.end) && sent.len < full {
+        let is_override = |opened_ns: u64| to_ns - opened_ns.max(from_ns) <= OVERRIDE_NS;
+        if self.edge == Some(sent.end)
+            && sent.len < full
+            && answers.opened_ns.is_none_or(is_override)
+        {
             let limit = if answers.was_closed {
                 Limit::ClosedWindow
             } else {

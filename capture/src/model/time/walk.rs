@@ -26,7 +26,7 @@ pub(super) struct Walk<'a> {
     pub(super) has_lost: bool,
     /// First octet of the last words before the FIN.
     pub(super) farewell: Option<u64>,
-    /// Largest flight so far, and of the round before.
+    /// Largest flight so far.
     pub(super) largest_flight: u64,
     pub(super) last_is_small: bool,
     pub(super) last_sent_ns: u64,
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         self.last_sent_ns = self.last_sent_ns.max(to_ns);
     }
 
-    /// The same without the path: half of the time more than the host usually takes.
+    /// Time within which the host alone reacts: half more than it usually takes.
     pub(super) fn host_ns(&self) -> u64 {
         let usual_ns = self.conditions.host_ns;
         REACTION_NS.max(usual_ns + usual_ns / 2)

@@ -17,6 +17,11 @@ const MIN_TOTAL_NS: f64 = 2e9;
 const PROMPT_DIVISOR: u64 = 4;
 /// One whose clock ticks so soon behind each answer does so by coincidence.
 const AT_ONCE_DIVISOR: u64 = 100;
+/// Two devices that send in cycles may be as close behind each other: their cycles are multiples of 10 ms, and shorter than a quarter of a
+/// second (ITU-T G.1010: below 250 ms for command and control).
+const STEP_NS: u64 = 10_000_000;
+const MAX_CYCLE_NS: u64 = 250_000_000;
+const ROUND_DIVISOR: u64 = 100;
 /// Beside a clock of the client, what the server takes longer is missing until the next question: both times vary alike.
 const MIN_SPREAD_FACTOR: u64 = 2;
 /// A path takes the same time again, work hardly: half of the times are within this part of their median.
@@ -72,14 +77,14 @@ impl<'a> Dialogue<'a> {
 
     /// True if the client may ask by a clock.
     fn may_be_clocked(&self) -> bool {
-        self.asks.spread_ns * MIN_SPREAD_FACTOR > self.answers.spread_ns
+        self.asks.spread_ns * MIN_SPREAD_FACTOR >= self.answers.spread_ns
     }
 
     /// `None` if nobody waits for long, or if the client may ask by a clock.
     fn findings(&self, duration_ns: u64) -> Option<Vec<PathFinding>> {
         let (asks_ns, answers_ns) = (self.asks.median_ns, self.answers.median_ns);
         let server = &self.transfer.sides[1];
-        let is_at_once = asks_ns <= answers_ns / AT_ONCE_DIVISOR;
+        let is_at_once = asks_ns <= answers_ns / AT_ONCE_DIVISOR && !is_round(asks_ns + answers_ns);
         let total_ns = answers_ns as f64 * server.delays.count() as f64;
         if !(MIN_ANSWER_NS..=MAX_ANSWER_NS).contains(&answers_ns)
             || asks_ns > answers_ns / PROMPT_DIVISOR
@@ -172,6 +177,12 @@ impl<'a> Dialogue<'a> {
                 .to_owned(),
         })
     }
+}
+
+/// True for intervals of cyclic devices and of voice: near a multiple of 10 ms.
+fn is_round(period_ns: u64) -> bool {
+    let rest_ns = period_ns.abs_diff((period_ns + STEP_NS / 2) / STEP_NS * STEP_NS);
+    period_ns < MAX_CYCLE_NS && rest_ns * ROUND_DIVISOR <= period_ns
 }
 
 fn server_works() -> Finding {

@@ -1,6 +1,6 @@
 //! Waiting for names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cause::busy::{Interval, busy_times, union_ns};
 use crate::cause::scored::{self, ALTERNATIVE, PathFinding, evidence};
@@ -50,6 +50,8 @@ pub(super) fn waiting(
     flows: &[Flow],
     duration_ns: u64,
 ) -> Vec<PathFinding> {
+    let answered = lookups.iter().filter(|it| it.is_answered);
+    let answering: BTreeSet<Address> = answered.map(|it| it.server).collect();
     let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
     let mut clients: BTreeMap<Address, (u64, Vec<Interval>)> = BTreeMap::new();
     for lookup in lookups {
@@ -63,7 +65,7 @@ pub(super) fn waiting(
         waiting.add(lookup, *round_trip_ns, connections);
     }
     let found = all.into_iter().flat_map(|((client, server), waiting)| {
-        let answers_nothing = waiting.delays_ns.is_empty();
+        let answers_nothing = !answering.contains(&server);
         let own = || flows.iter().filter(|flow| flow.ends[0].0 == client);
         let total_ns = waiting.total_ns(own());
         let busy_ns = waiting.busy_ns(own().flat_map(busy_times));

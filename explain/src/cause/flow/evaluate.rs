@@ -189,9 +189,10 @@ fn leave_to_stops(found: &mut Vec<Rule>) {
         !is_result || rule.share > 1.5 * woken
     });
     // A larger window only puts more into the queue of a receiver that stands still at intervals, which has to hold all of
-    // it: the sentence about its stops names the window, too.
+    // it: the sentence about its stops names the window, too. After each stop the congestion window grows again from one segment (RFC 5681
+    // section 3.1), whatever the sender's buffer or pace permits.
     if found.iter().any(is_standing_still) {
-        found.retain(|rule| rule.cause != Cause::ReceiveWindow);
+        found.retain(|rule| rule.cause != Cause::ReceiveWindow && !is_of_transfers(rule.cause));
     }
 }
 

@@ -49,6 +49,8 @@ fn voice_in_both_directions_is_no_dialogue() {
         dialogue(move |at| [interval_us - 3_000 - late(at), 3_000 + late(at + 1)])
     };
     assert_eq!(media(20_000), []);
+    // The other direction follows at once.
+    assert_eq!(dialogue(|at| [59_790 + at % 3 * 10, 200]), []);
     assert_eq!(media(60_000), []);
 }
 

@@ -14,7 +14,7 @@ use linerate_results::record::Cause;
 
 /// A larger answer does not fit into the initial window (RFC 6928 section 2): it is a transfer, and no message.
 const TRANSFER_SEGMENTS: u64 = 10;
-/// Nobody looks at so many answers in turn for a second each.
+/// Nobody looks at so many answers in turn for up to a second each.
 const MANY_REQUESTS: usize = 8;
 /// Intervals agree far better than other times if these spread by so many times as much.
 const FAR_BETTER: u64 = 16;

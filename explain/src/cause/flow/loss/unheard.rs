@@ -5,6 +5,7 @@ use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
+use linerate_capture::tcp::Segment;
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -19,12 +20,34 @@ pub(super) const FULL_BYTES: &str = "repeated_full_bytes";
 /// The same octets again and again, of which nothing is acknowledged.
 pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
     let (view, back) = (&facts.model.view, &facts.model.back);
-    let sent: Vec<_> = view.sent.iter().filter(|it| it.len > 0).collect();
-    let (first, last) = (sent.first()?, sent.last()?);
-    let repeated = sent.iter().filter(|it| it.start == first.start).count() - 1;
+    let first = view.sent.iter().find(|it| it.len > 0)?;
+    let copies: Vec<_> = view
+        .sent
+        .iter()
+        .filter(|it| it.start == first.start)
+        .collect();
+    let last = copies.last()?;
+    let repeated = copies.len() - 1;
+    // A sender that goes on has heard something, also where the capture has one direction only.
+    let goes_on = view
+        .sent
+        .iter()
+        .any(|it| it.len > 0 && it.number > last.number);
+    let since = |number: u32| view.acks.iter().filter(move |it| it.number > number);
     let is_acknowledged = view.acks.iter().any(|it| it.ack > first.start);
+    // A closed window is probed in the same way (RFC 9293 section 3.8.6.1).
+    let is_closed = view.acks.iter().any(|it| it.window == 0);
     let has_payload = back.sent.iter().any(|it| it.len > 0);
-    if !facts.begins_late() || is_acknowledged || has_payload || repeated < MIN_REPEATED {
+    let packets = facts.connection().log().packets();
+    let is_reset = packets.iter().any(|it| it.has_any(Segment::RST));
+    if !facts.begins_late()
+        || repeated < MIN_REPEATED
+        || goes_on
+        || is_acknowledged
+        || is_closed
+        || has_payload
+        || is_reset
+    {
         return None;
     }
     let repeated_ns = last.time_ns - first.time_ns;
@@ -38,7 +61,7 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
         figures.insert(FULL_BYTES.to_owned(), f64::from(first.len));
     }
     // The other end is there, and has not received it.
-    let is_alive = !view.acks.is_empty();
+    let is_alive = since(copies[1].number).next().is_some();
     let what = if is_alive {
         format!("{} is there, and does not acknowledge it", facts.receiver)
     } else {

@@ -3,7 +3,7 @@
 use super::cut_off::resets_data;
 use super::request;
 use crate::cause::busy::busy_ns;
-use linerate_capture::tcp::{End, LoggedPacket, Segment};
+use linerate_capture::tcp::{End, LoggedPacket, MIN_SYN_TIMEOUT_NS, Segment};
 use linerate_capture::traffic::Flow;
 
 /// How a connection failed to open, or opened.
@@ -124,13 +124,25 @@ fn is_syn(packet: &LoggedPacket) -> bool {
 
 pub(super) fn syns(flow: &Flow) -> u64 {
     let packets = flow.connection.log().packets().iter();
-    packets.filter(|it| is_syn(it)).count() as u64
+    sent_syns(packets.filter(|it| is_syn(it))).count() as u64
+}
+
+/// The SYNs of these that their host sent: a copy that the path made comes sooner than a timer sends one again.
+fn sent_syns<'a>(
+    syns: impl Iterator<Item = &'a LoggedPacket>,
+) -> impl Iterator<Item = &'a LoggedPacket> {
+    let mut last_ns = None;
+    syns.filter(move |it| {
+        let is_copy = last_ns.is_some_and(|ns: u64| it.time_ns - ns < MIN_SYN_TIMEOUT_NS);
+        last_ns = last_ns.filter(|_| is_copy).or(Some(it.time_ns));
+        !is_copy
+    })
 }
 
 /// SYNs without an answer, with the time of the last, until nothing more came or the client began again from the same port.
 pub(super) fn unanswered(packets: &[LoggedPacket]) -> (u64, u64) {
     let (mut count, mut last_ns, mut gap_ns) = (0, 0, None);
-    for syn in packets.iter().take_while(|it| is_syn(it)) {
+    for syn in sent_syns(packets.iter().take_while(|it| is_syn(it))) {
         let ns = syn.time_ns - last_ns;
         if gap_ns.is_some_and(|gap_ns: u64| ns > MAX_BACKOFF * gap_ns.max(FIRST_TIMEOUT_NS)) {
             return (count, last_ns);

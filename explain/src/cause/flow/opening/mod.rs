@@ -121,7 +121,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
             finding,
         });
     }
-    merged(found, times.total_ns)
+    merged(found, times.busy_ns)
 }
 
 /// True if a refusal costs little: a program tries several addresses, or twice, at once.

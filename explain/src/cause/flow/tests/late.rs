@@ -217,3 +217,31 @@ fn what_is_repeated_and_never_acknowledged_is_no_loss_by_chance() {
     assert_eq!(repeats(MSS, true), [black_hole]);
     assert_eq!(repeats(80, true), [absent]);
 }
+
+/// The same, and then the sender goes on, is reset, or finds the window closed.
+#[test]
+fn a_sender_that_goes_on_or_is_answered_is_not_unheard() {
+    let after = |end: &dyn Fn(&mut Script, u32)| {
+        let mut upload = Script::late(End::First, 60_000);
+        let first = upload.sent();
+        for wait_s in [1, 2, 4, 8] {
+            upload.segment(first, MSS).after(wait_s * 1_000 * MS);
+        }
+        end(&mut upload, first);
+        causes(upload)
+    };
+    let is_unheard =
+        |found: &[Cause]| found.contains(&Cause::NoAnswer) || found.contains(&Cause::MtuBlackHole);
+    let goes_on = after(&|upload, first| {
+        upload
+            .segment(first + MSS, MSS)
+            .after(MS)
+            .segment(first + 2 * MSS, MSS);
+    });
+    assert!(!is_unheard(&goes_on), "{goes_on:?}");
+    let reset = after(&|upload, first| {
+        let seq = upload.next[1];
+        upload.packet(End::Second, Segment::RST, [seq, first], 0, &[]);
+    });
+    assert!(!reset.contains(&Cause::MtuBlackHole), "{reset:?}");
+}
