@@ -400,3 +400,32 @@ fn connections_that_are_kept_open_make_no_repeated_syn_cheaper() {
     assert_eq!(found[0].0, Cause::NoAnswer, "{found:?}");
     assert!(found[0].2 > 0.5, "{found:?}");
 }
+
+/// Over a satellite that doubles the SYN: the copy is no repetition, after which the answer would be late.
+#[test]
+fn a_copy_of_a_syn_makes_no_handshake_slow() {
+    let opened = |again_ms: u64| {
+        let mut script = attempt(0);
+        syn(&mut script);
+        script.after(again_ms * MS);
+        syn(&mut script);
+        let accept = Segment::SYN | Segment::ACK;
+        script
+            .after(590 * MS)
+            .packet(End::Second, accept, [0, 1], 0, &[]);
+        script
+            .after(MS)
+            .packet(End::First, Segment::ACK, [1, 1], 0, &[]);
+        for _ in 0..2 {
+            script.write(End::First, 80).after(600 * MS);
+            script.write(End::Second, 600).after(MS).confirm(End::First);
+        }
+        let numbers = script.next;
+        script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+        found(&[script.flow()])
+    };
+    let is_slow =
+        |found: &[(Cause, String, f64)]| found.iter().any(|it| it.0 == Cause::SlowHandshake);
+    assert!(!is_slow(&opened(10)), "{:?}", opened(10));
+    assert!(is_slow(&opened(1_000)), "{:?}", opened(1_000));
+}
