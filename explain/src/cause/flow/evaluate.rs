@@ -255,3 +255,37 @@ fn without_explained(mut found: Vec<Rule>) -> Vec<Rule> {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn rule(cause: Cause, limits: &'static [Limit], figure: &str) -> Rule {
+        Rule {
+            share: 0.4,
+            cause,
+            confidence: 0.8,
+            summary: String::new(),
+            evidence: BTreeMap::from([(figure.to_owned(), 1.0)]),
+            advice: String::new(),
+            limits,
+            has_gain: false,
+        }
+    }
+
+    fn beside_stops(figure: &str) -> Vec<Cause> {
+        let stops = rule(Cause::ReceiverStalls, &[Limit::Timeout], figure);
+        let others = [Cause::CongestionWindow, Cause::SendBuffer];
+        let mut found: Vec<Rule> = others.map(|it| rule(it, &[Limit::InFlight], "")).into();
+        found.push(stops);
+        leave_to_stops(&mut found);
+        found.into_iter().map(|it| it.cause).collect()
+    }
+
+    #[test]
+    fn a_window_that_grows_again_behind_each_stop_is_no_cause_of_its_own() {
+        assert_eq!(beside_stops("period_ns"), [Cause::ReceiverStalls]);
+        assert_eq!(beside_stops("longest_ns").len(), 3, "no regular stops");
+    }
+}

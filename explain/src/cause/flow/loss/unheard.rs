@@ -33,7 +33,6 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
         .sent
         .iter()
         .any(|it| it.len > 0 && it.number > last.number);
-    let since = |number: u32| view.acks.iter().filter(move |it| it.number > number);
     let is_acknowledged = view.acks.iter().any(|it| it.ack > first.start);
     // A closed window is probed in the same way (RFC 9293 section 3.8.6.1).
     let is_closed = view.acks.iter().any(|it| it.window == 0);
@@ -61,7 +60,7 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
         figures.insert(FULL_BYTES.to_owned(), f64::from(first.len));
     }
     // The other end is there, and has not received it.
-    let is_alive = since(copies[1].number).next().is_some();
+    let is_alive = view.acks.iter().any(|it| it.number > copies[1].number);
     let what = if is_alive {
         format!("{} is there, and does not acknowledge it", facts.receiver)
     } else {
@@ -86,11 +85,16 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
             format::time(repeated_ns),
         ),
         evidence: figures,
-        advice: if is_alive && is_large {
-            ADVICE
-        } else {
-            "Check that the other end is still there (ping), and that no firewall or address translation on the path has forgotten the \
-             connection. A capture there shows whether anything arrives."
+        advice: match (is_alive, is_large) {
+            (true, true) => ADVICE,
+            (true, false) => {
+                "A capture at the other end shows whether this arrives: a firewall or address translation on the path may have forgotten \
+                 the connection."
+            }
+            (false, _) => {
+                "Check that the other end is still there (ping), and that no firewall or address translation on the path has forgotten the \
+                 connection. A capture there shows whether anything arrives."
+            }
         }
         .to_owned(),
         limits: &[Limit::Timeout],

@@ -22,9 +22,9 @@ pub(super) struct Found {
     pub(super) finding: PathFinding,
 }
 
-/// The findings; those about several hosts that leave the SYNs of one client without an answer are one. `total_ns` is the time of all
-/// connections.
-pub(super) fn merged(all: Vec<Found>, total_ns: f64) -> Vec<PathFinding> {
+/// The findings; those about several hosts that leave the SYNs of one client without an answer are one. `busy_ns` is the time of all
+/// connections, without their pauses.
+pub(super) fn merged(all: Vec<Found>, busy_ns: f64) -> Vec<PathFinding> {
     let mut findings = Vec::new();
     let mut unanswered: BTreeMap<Address, Vec<Found>> = BTreeMap::new();
     for found in all {
@@ -39,7 +39,7 @@ pub(super) fn merged(all: Vec<Found>, total_ns: f64) -> Vec<PathFinding> {
         let servers = found.iter().map(|it| it.attempts.server.0);
         let servers: BTreeSet<Address> = servers.collect();
         if servers.len() >= MIN_SERVERS {
-            findings.push(finding(client, &servers, found, total_ns));
+            findings.push(finding(client, &servers, found, busy_ns));
         } else {
             findings.extend(found.into_iter().map(|it| it.finding));
         }
@@ -63,7 +63,7 @@ fn finding(
     client: Address,
     servers: &BTreeSet<Address>,
     found: Vec<Found>,
-    total_ns: f64,
+    busy_ns: f64,
 ) -> PathFinding {
     let mut all = Attempts {
         client,
@@ -105,7 +105,7 @@ fn finding(
         sender: Some(client.to_string()),
         receiver: None,
         share_of_time: share
-            .max(stats::ratio(passed_ns as f64, total_ns))
+            .max(stats::ratio(passed_ns as f64, busy_ns))
             .min(1.0),
         finding: Finding {
             cause: Cause::NoAnswer,

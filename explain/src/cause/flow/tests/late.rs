@@ -244,4 +244,9 @@ fn a_sender_that_goes_on_or_is_answered_is_not_unheard() {
         upload.packet(End::Second, Segment::RST, [seq, first], 0, &[]);
     });
     assert!(!reset.contains(&Cause::MtuBlackHole), "{reset:?}");
+    let closed = after(&|upload, first| {
+        upload.window = 0;
+        upload.ack(first);
+    });
+    assert!(!is_unheard(&closed), "{closed:?}");
 }
