@@ -15,7 +15,7 @@ const MIN_REPEATED: usize = 3;
 const ANY_MSS: u64 = 536;
 
 /// The evidence that what is repeated may exceed the MTU of the path.
-pub(super) const FULL_BYTES: &str = "repeated_full_bytes";
+pub(super) const IS_FULL: &str = "may_be_full";
 
 /// The same octets again and again, of which nothing is acknowledged.
 pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -52,12 +52,13 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
     let repeated_ns = last.time_ns - first.time_ns;
     let mut figures = evidence([
         ("repeated", repeated as f64),
+        ("repeated_bytes", f64::from(first.len)),
         ("repeated_ns", repeated_ns as f64),
     ]);
     // What ends a write may be smaller than a full segment.
     let is_large = u64::from(first.len) > ANY_MSS && !first.is_pushed;
     if is_large {
-        figures.insert(FULL_BYTES.to_owned(), f64::from(first.len));
+        figures.insert(IS_FULL.to_owned(), 1.0);
     }
     // The other end is there, and has not received it.
     let is_alive = view.acks.iter().any(|it| it.number > copies[1].number);

@@ -1,6 +1,6 @@
 //! Captures that begin after the handshake, which shows the round trip and who serves.
 
-use super::causes;
+use super::{causes, findings};
 use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::model::FlowModel;
 use linerate_capture::tcp::{End, Segment};
@@ -195,7 +195,7 @@ fn a_delayed_acknowledgment_of_fin_shows_no_round_trip() {
 }
 
 /// A segment of `len` octets four times, at intervals that double; the other end closes in the end, or is gone.
-fn repeats(len: u32, is_alive: bool) -> Vec<Cause> {
+fn repeating(len: u32, is_alive: bool) -> Script {
     let mut upload = Script::late(End::First, 60_000);
     let first = upload.sent();
     for wait_s in [1, 2, 4, 8] {
@@ -206,7 +206,19 @@ fn repeats(len: u32, is_alive: bool) -> Vec<Cause> {
         let close = Segment::ACK | Segment::FIN;
         upload.packet(End::Second, close, [seq, first], 0, &[]);
     }
-    causes(upload)
+    upload
+}
+
+fn repeats(len: u32, is_alive: bool) -> Vec<Cause> {
+    causes(repeating(len, is_alive))
+}
+
+#[test]
+fn the_sentence_about_what_is_repeated_has_evidence() {
+    let found = findings(repeating(460, false));
+    let figures = &found[0].finding.evidence;
+    assert!((figures["repeated_bytes"] - 460.0).abs() < 1e-9);
+    assert!((figures["repeated"] - 3.0).abs() < 1e-9);
 }
 
 #[test]
