@@ -19,6 +19,7 @@
 //! | `timeline` | the same in bounded memory |
 //! | `queue` | time that packets wait in queues |
 //! | `ack_interval` | the interval that a narrow way back sets between acknowledgments |
+//! | `routers` | how far away the ends are, by hop limits |
 //! | `numbers` | the order of packets, and missing ones, by their identifications |
 //! | `release` | how long the sender takes to react |
 //! | `standing` | times in which a queue stands, whatever the rate of its link |
@@ -39,6 +40,7 @@ mod rate;
 mod reaction;
 mod release;
 mod round_trip;
+mod routers;
 mod stamp;
 mod standing;
 mod standstill;
@@ -89,6 +91,8 @@ pub struct FlowModel {
     pub to_receiver: RoundTrips,
     /// Round trips to the sender.
     pub to_sender: RoundTrips,
+    /// Routers that the sender's packets have passed at the capture point; `None` if that is unknown.
+    pub routers_to_sender: Option<u8>,
     /// Time to the first data of a server that sends first, from the acknowledgment of its SYN-ACK: no less than a round trip.
     pub greeting_ns: Option<u64>,
     /// Time to the sender's answer to the receiver's FIN: no less than a round trip.

@@ -164,6 +164,7 @@ mod tests {
             timestamps: (0, 0),
             window: 1_000,
             identification: 0,
+            hop_limit: 0,
             flags: Segment::ACK,
             class,
             is_from_second: end == End::Second,

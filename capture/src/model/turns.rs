@@ -269,6 +269,7 @@ mod tests {
             timestamps: (0, 0),
             window: 1_000,
             identification: 0,
+            hop_limit: 0,
             flags: Segment::ACK,
             class: if len == 0 {
                 PacketClass::NoData

@@ -26,6 +26,8 @@ pub struct LoggedPacket {
     pub window: u16,
     /// Identification of its IPv4 packet; 0 if it is unknown, or identifies nothing.
     pub identification: u16,
+    /// Hop limit of its packet; 0 if it is unknown.
+    pub hop_limit: u8,
     /// Control bits.
     pub flags: u8,
     /// Its effect on its sender's state.
@@ -152,6 +154,7 @@ impl PacketLog {
             timestamps: segment.timestamps().unwrap_or_default(),
             window: segment.window,
             identification: segment.identification,
+            hop_limit: segment.hop_limit,
             flags: segment.flags,
             class: class.into(),
             is_from_second: end == End::Second,

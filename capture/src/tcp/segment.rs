@@ -25,6 +25,8 @@ pub struct Segment<'a> {
     pub is_cut: bool,
     /// Identification of the IPv4 packet that carries it (RFC 791 section 3.1); 0 if that is unknown, or identifies nothing.
     pub identification: u16,
+    /// Time to live of that packet, or hop limit of an IPv6 one (RFC 8200 section 3); 0 if it is unknown.
+    pub hop_limit: u8,
 }
 
 impl<'a> Segment<'a> {
@@ -61,6 +63,7 @@ impl<'a> Segment<'a> {
             options_len: (header_len - 20) as u8,
             is_cut: octets.len() < header_len,
             identification: 0,
+            hop_limit: 0,
         })
     }
 
@@ -109,6 +112,7 @@ impl<'a> Segment<'a> {
             options_len: 0,
             is_cut: false,
             identification: self.identification,
+            hop_limit: self.hop_limit,
         }
     }
 

@@ -55,7 +55,7 @@ impl TestConnection {
             options,
             options_len: 0,
             is_cut: false,
-            identification: 0,
+            ..Segment::default()
         };
         self.connection
             .record_segment(end, &segment, at_ns, self.number);

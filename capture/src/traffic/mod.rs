@@ -265,7 +265,7 @@ impl Traffic {
             Protocol::Tcp => {
                 self.counts.tcp += 1;
                 if let Some(mut segment) = Segment::parse(datagram.payload, datagram.length) {
-                    segment.identification = copies::header_fields(octets).1;
+                    (segment.hop_limit, segment.identification) = copies::header_fields(octets);
                     let source = (datagram.source, segment.source);
                     let destination = (datagram.destination, segment.destination);
                     let mut ends = [source, destination];

@@ -27,6 +27,8 @@ pub(crate) struct Script {
     pub(super) next: [u32; 2],
     /// Identification of the last IPv4 packet of each end, if they number their packets.
     pub(super) numbers: Option<[u16; 2]>,
+    /// Hop limits of the packets of both ends; 0 for unknown ones.
+    pub(super) hop_limits: [u8; 2],
     /// After the data that the receiver acknowledged.
     acked: u32,
 }
@@ -81,6 +83,7 @@ impl Script {
             window,
             next: [1, 1],
             numbers: None,
+            hop_limits: [0; 2],
             acked: 1,
         }
     }
@@ -126,6 +129,7 @@ impl Script {
         });
         let segment = Segment {
             identification,
+            hop_limit: self.hop_limits[end as usize],
             seq,
             ack,
             flags,

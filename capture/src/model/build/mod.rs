@@ -36,7 +36,7 @@ impl FlowModel {
             return None;
         }
         let turns = Turns::of(packets, connection.handshake().nearer_end());
-        let trips = Trips::of(connection, &view, &back, &turns);
+        let trips = Trips::of(connection, packets, &view, &back, &turns);
         view.reclassify(
             trips.to_receiver.base_ns().unwrap_or(0),
             trips.to_sender.base_ns().unwrap_or(0),
@@ -75,6 +75,7 @@ impl FlowModel {
             back,
             to_receiver: trips.to_receiver,
             to_sender: trips.to_sender,
+            routers_to_sender: trips.routers_to_sender,
             greeting_ns: trips.greeting_ns,
             closed_ns: trips.closed_ns,
             reaction_ns: sender.reaction_ns,

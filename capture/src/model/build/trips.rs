@@ -2,9 +2,10 @@
 
 use crate::model::release;
 use crate::model::round_trip::RoundTrips;
+use crate::model::routers;
 use crate::model::turns::Turns;
 use crate::model::view::DirectionView;
-use crate::tcp::{Connection, End};
+use crate::tcp::{Connection, End, LoggedPacket};
 
 /// A receiver beside the capture point acknowledges within this time.
 const BESIDE_NS: u64 = 1_000_000;
@@ -19,11 +20,15 @@ pub(super) struct Trips {
     pub(super) closed_ns: Option<u64>,
     /// Time from late acknowledgments to what they release.
     pub(super) released_ns: Option<u64>,
+    /// Routers between the sender and the capture point.
+    pub(super) routers_to_sender: Option<u8>,
+    routers_to_receiver: Option<u8>,
 }
 
 impl Trips {
     pub(super) fn of(
         connection: &Connection,
+        packets: &[LoggedPacket],
         view: &DirectionView,
         back: &DirectionView,
         turns: &Turns,
@@ -62,6 +67,8 @@ impl Trips {
             greeting_ns,
             closed_ns,
             released_ns,
+            routers_to_sender: routers::before_capture(packets, data_sender),
+            routers_to_receiver: routers::before_capture(packets, receiver),
         }
     }
 
@@ -71,7 +78,18 @@ impl Trips {
         let usual_ns = || self.to_receiver.percentile(50);
         match (self.to_receiver.base_ns(), self.to_sender.base_ns()) {
             (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
-            _ => usual_ns().is_some_and(|ns| ns < BESIDE_NS),
+            _ => self
+                .is_receiver_on_link()
+                .unwrap_or_else(|| usual_ns().is_some_and(|ns| ns < BESIDE_NS)),
+        }
+    }
+
+    /// True if no router lies between the receiver and the capture point, but one before the sender; false in the opposite case.
+    fn is_receiver_on_link(&self) -> Option<bool> {
+        match (self.routers_to_receiver?, self.routers_to_sender?) {
+            (0, 1..) => Some(true),
+            (1.., 0) => Some(false),
+            _ => None,
         }
     }
 

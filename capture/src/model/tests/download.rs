@@ -16,6 +16,8 @@ pub(super) struct Download {
     pub(super) stamps: bool,
     /// Options are cut off.
     is_cut: bool,
+    /// Those of the client and of the server.
+    pub(super) hop_limits: [u8; 2],
 }
 
 impl Download {
@@ -49,6 +51,7 @@ impl Download {
             window,
             stamps: false,
             is_cut: false,
+            hop_limits: [0; 2],
         }
     }
 
@@ -70,6 +73,7 @@ impl Download {
             flags,
             len,
             window: self.window,
+            hop_limit: self.hop_limits[end as usize],
             options,
             is_cut: self.is_cut,
             ..Segment::default()

@@ -160,6 +160,15 @@ fn a_receiver_that_answers_at_once_is_near_where_the_way_to_the_sender_is_unknow
     };
     assert!(is_near(Download::late(40_000), MS / 20));
     assert!(!is_near(Download::late(40_000), 3 * MS));
+    // A router before one end only shows that the other one is nearer.
+    let routed = |hop_limits| {
+        let mut download = Download::late(40_000);
+        download.hop_limits = hop_limits;
+        download
+    };
+    assert!(is_near(routed([64, 57]), 3 * MS));
+    assert!(!is_near(routed([62, 255]), MS / 20));
+    assert!(!is_near(routed([62, 57]), 3 * MS));
     // With the handshake, the nearer end counts, however near it is.
     assert!(is_near(Download::open(16 * MS, 3 * MS, 40_000), 3 * MS));
     assert!(!is_near(Download::open(MS / 50, MS / 10, 40_000), MS / 10));

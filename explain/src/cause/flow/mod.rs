@@ -65,6 +65,7 @@ mod full_line;
 mod held_at_sender;
 mod idle;
 mod in_flight;
+mod in_steps;
 mod loss;
 mod media;
 mod nagle;

@@ -193,7 +193,9 @@ fn shaper_wait_ns(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<u64> {
     let to_sender = &model.to_sender;
     let wait_ns = to_sender.queue_ns(50)?;
     let waits_there = model.is_queued && model.queue_ns == Some((wait_ns, to_sender.queue_ns(90)?));
-    let is_beside = to_sender.base_ns()? < BESIDE_NS && !model.is_near_receiver();
+    // A router between them may hold the segments as well.
+    let is_routed = model.routers_to_sender.is_some_and(|it| it > 0);
+    let is_beside = to_sender.base_ns()? < BESIDE_NS && !model.is_near_receiver() && !is_routed;
     let segment_ns = stats::ratio(facts.full as f64 * 1e9, bytes_per_s) as u64;
     let passed_at_once = to_sender.percentile(0)? < segment_ns / 2;
     (waits_there && is_beside && passed_at_once && facts.shared.is_none()).then_some(wait_ns)

@@ -4,6 +4,7 @@ use super::class::FlowClass;
 use super::crumbs::crumbs;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
+use super::in_steps::Steps;
 use super::own_queue::grows_with_flight;
 use super::rate;
 use super::rhythm::Rhythm;
@@ -85,6 +86,10 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     if let Some(rule) = silly_window(facts, full) {
         return Some(rule);
+    }
+    // No link and no driver has a whole window acknowledged at a time.
+    if let Some(steps) = Steps::of(facts).filter(|_| shrunk.is_none() && shown.is_none()) {
+        return Some(steps.slow_reader(facts, full + late));
     }
     // A full path shows the same data in flight, and its queue hides how old acknowledgments are at the sender.
     let is_inferred = matches!(facts.model.scale, WindowScale::Inferred(_));

@@ -125,8 +125,8 @@ fn a_server_that_thinks_behind_an_upload_is_late_however_full_the_path_was() {
 }
 
 /// An upload over a path of 6 ms whose segments leave each 3.5 ms, 14 ms after they were written, by their time stamps; the first ones leave
-/// at once. The sender is `to_sender_us` from the capture point.
-fn shaped(to_sender_us: u64) -> Vec<Cause> {
+/// at once. The sender is `to_sender_us` from the capture point, where its packets have this hop limit.
+fn shaped(to_sender_us: u64, hop_limit: u8) -> Vec<Cause> {
     let stamps = |ns: u64, echo_ns: u64| {
         let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
         let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
@@ -136,6 +136,7 @@ fn shaped(to_sender_us: u64) -> Vec<Cause> {
     };
     let legs_ns = [6 * MS, to_sender_us * US];
     let mut upload = Script::open_with(End::First, legs_ns, 60_000, &stamps(1, 1));
+    upload.hop_limits = [hop_limit, 61];
     let (mut passed, mut acked_ns) = (Vec::new(), vec![10 * MS]);
     for number in 0..400_u64 {
         let before_ns = acked_ns[acked_ns.len() - 1];
@@ -173,7 +174,8 @@ fn shaped(to_sender_us: u64) -> Vec<Cause> {
 
 #[test]
 fn what_waits_within_its_host_is_shaped_there() {
-    assert_eq!(shaped(30)[0], Cause::HostPacing);
-    assert_eq!(shaped(1_000)[0], Cause::PathRate, "farther away");
-    assert_eq!(shaped(4_000)[0], Cause::PathRate, "perhaps a slow link");
+    assert_eq!(shaped(30, 64)[0], Cause::HostPacing);
+    assert_eq!(shaped(1_000, 64)[0], Cause::PathRate, "farther away");
+    assert_eq!(shaped(4_000, 64)[0], Cause::PathRate, "perhaps a slow link");
+    assert_eq!(shaped(30, 63)[0], Cause::PathRate, "perhaps a router");
 }

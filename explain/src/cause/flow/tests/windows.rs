@@ -1,7 +1,7 @@
 //! The receiver's window.
 
 use super::*;
-use crate::cause::synthetic::{MS, MSS, Script};
+use crate::cause::synthetic::{MS, MSS, Script, US};
 use linerate_capture::tcp::{End, Segment};
 
 #[test]
@@ -269,4 +269,35 @@ fn a_larger_window_or_buffer_would_only_lengthen_a_queue() {
     assert!(!of_window.contains(&Cause::ReceiveWindow), "{of_window:?}");
     let of_buffer = longer_than_the_path(60_000);
     assert!(!of_buffer.contains(&Cause::SendBuffer), "{of_buffer:?}");
+}
+
+/// An upload, captured at its sender, with 12 segments in a window that is acknowledged at a time; `is_prompt` if the first ones are
+/// acknowledged one by one.
+fn acknowledged_by_windows(is_prompt: bool) -> Vec<Cause> {
+    let window = 12 * MSS as u16;
+    let mut upload = Script::open(End::First, 4 * MS, 20 * US, window);
+    let mut at_ns = 10 * MS;
+    let first = upload.sent();
+    upload.at(at_ns).send(10, MSS, 10 * US);
+    for number in 1..=10 {
+        let acked = if is_prompt { number } else { 10 };
+        let acked_ns = at_ns + 4 * MS + u64::from(number) * 10 * US;
+        upload.at(acked_ns).ack(first + acked * MSS);
+    }
+    at_ns += 5 * MS;
+    for _ in 0..100 {
+        upload.at(at_ns).send(12, MSS, 10 * US);
+        at_ns += 18 * MS;
+        upload.at(at_ns).ack_all_with(window);
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_receiver_that_acknowledges_at_once_until_its_buffer_is_full_reads_slowly() {
+    assert_eq!(acknowledged_by_windows(true)[0], Cause::ReceiverReadsSlowly);
+    assert_ne!(
+        acknowledged_by_windows(false)[0],
+        Cause::ReceiverReadsSlowly
+    );
 }
