@@ -54,7 +54,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     if bursts.starts_ns.len() < MIN_SEGMENTS
         || share < MIN_PACED_SHARE
         || bursts.are_writes(facts)
-        || !bursts.is_even()
+        || !(bursts.has_interval() || bursts.has_pace())
         || !bursts.is_constant(facts)
         || !is_timed(facts, &bursts, share)
     {
@@ -71,14 +71,17 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
             0.8
         },
         summary: format!(
-            "{} sends {:.1} segments every {}, whatever is acknowledged, and nothing queues on the path: it is paced to {}.",
+            "{} {}, whatever is acknowledged, and nothing queues on the path: it is paced to {}.",
             facts.sender,
-            bursts.segments,
-            format::time(bursts.interval_ns),
+            bursts.text(),
             format::rate(facts.goodput()),
         ),
         evidence: evidence([
-            ("send_gap_ns_p50", bursts.interval_ns as f64),
+            if bursts.has_interval() {
+                ("send_gap_ns_p50", bursts.interval_ns as f64)
+            } else {
+                ("segment_time_ns_p50", bursts.pace_ns as f64)
+            },
             ("segments_per_burst", bursts.segments),
             ("rate_bytes_per_s", facts.goodput()),
         ]),
@@ -117,6 +120,9 @@ struct Bursts {
     /// Time from one to the next: median, and from the 10th to the 90th percentile.
     interval_ns: u64,
     spread_ns: u64,
+    /// The same of the intervals per segment of the burst before: a sender that paces waits for as long as its octets take.
+    pace_ns: u64,
+    pace_spread_ns: u64,
 }
 
 impl Bursts {
@@ -139,36 +145,62 @@ impl Bursts {
             .windows(2)
             .map(|pair| pair[1].time_ns - pair[0].time_ns);
         let gap_ns = BURST_GAP_NS.max(percentile(gaps.collect(), 90)? / 4);
-        let later = sent
-            .windows(2)
-            .filter(|pair| pair[1].time_ns - pair[0].time_ns > gap_ns)
-            .map(|pair| pair[1].time_ns);
-        let starts_ns: Vec<u64> = sent
-            .first()
-            .map(|it| it.time_ns)
-            .into_iter()
-            .chain(later)
+        let bursts: Vec<_> = sent
+            .chunk_by(|before, it| it.time_ns - before.time_ns <= gap_ns)
             .collect();
+        let starts_ns: Vec<u64> = bursts.iter().map(|burst| burst[0].time_ns).collect();
         let intervals = starts_ns.windows(2).map(|pair| pair[1] - pair[0]);
         let intervals: Vec<u64> = intervals.collect();
-        let of = |percent| percentile(intervals.clone(), percent);
+        let octets = bursts
+            .iter()
+            .map(|burst| burst.iter().map(|it| u64::from(it.len)).sum::<u64>());
+        let paces = intervals
+            .iter()
+            .zip(octets)
+            .map(|(ns, octets)| ns * facts.full / octets);
+        let [interval_ns, spread_ns] = median_and_spread(intervals.clone())?;
+        let [pace_ns, pace_spread_ns] = median_and_spread(paces.collect())?;
         Some(Self {
             segments: stats::ratio(sent.len() as f64, starts_ns.len() as f64),
             gap_ns,
-            interval_ns: of(50)?,
-            spread_ns: of(90)? - of(10)?,
+            interval_ns,
+            spread_ns,
+            pace_ns,
+            pace_spread_ns,
             starts_ns,
         })
     }
 
+    /// "sends 2.0 segments every 3 ms".
+    fn text(&self) -> String {
+        if self.has_interval() {
+            format!(
+                "sends {:.1} segments every {}",
+                self.segments,
+                format::time(self.interval_ns)
+            )
+        } else {
+            format!(
+                "sends bursts of {:.1} segments on average, each of which is followed by {} for each of its segments",
+                self.segments,
+                format::time(self.pace_ns)
+            )
+        }
+    }
+
     /// A program's writes are less even than a timer.
-    fn is_even(&self) -> bool {
+    fn has_interval(&self) -> bool {
         let most_ns = if self.segments > 4.0 {
             self.interval_ns / 6
         } else {
             self.interval_ns * 3 / 5
         };
         self.spread_ns <= most_ns
+    }
+
+    /// True if the time to the next burst is in proportion to what the one before carries.
+    fn has_pace(&self) -> bool {
+        self.pace_spread_ns <= self.pace_ns / CLOCK_DIVISOR
     }
 
     /// A sender that paces does not stop: its rate is that of its bursts.
@@ -190,6 +222,12 @@ impl Bursts {
         (self.segments > 2.5 || self.interval_ns >= IDLE_NS)
             && partial.count() * 2 >= self.starts_ns.len()
     }
+}
+
+/// Median, and difference of the 10th and the 90th percentile.
+fn median_and_spread(values: Vec<u64>) -> Option<[u64; 2]> {
+    let spread = percentile(values.clone(), 90)? - percentile(values.clone(), 10)?;
+    Some([percentile(values, 50)?, spread])
 }
 
 /// True if a timer begins the bursts, and no acknowledgment. The sender paces for this share of the time.

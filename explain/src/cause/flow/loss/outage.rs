@@ -20,6 +20,10 @@ pub(super) const SILENCE_NS: u64 = 580_000_000;
 const PLAIN_SILENCE_NS: u64 = 2_900_000_000;
 /// In a silence that is this many times as long, the sender's timer expires twice more in vain.
 const FAR_LONGER: u64 = 5;
+/// Losses as rare as those of the whole transfer take the repetitions of one of them with them less often than this, by chance.
+const MAX_BY_CHANCE: f64 = 0.001;
+/// Two repetitions do not arrive.
+const MIN_EXPIRIES: u32 = 3;
 /// A silence is longer than any queue of the path accounts for if it takes this many round trips.
 const MIN_ROUND_TRIPS: u64 = 4;
 /// Near the receiver, acknowledgments follow within this time: half of the usual least timeout.
@@ -61,7 +65,8 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     // Hardly any loss by chance takes so many repetitions with it.
-    let is_far_longer = longest.ns >= FAR_LONGER * least_silence_ns(facts);
+    let is_far_longer =
+        longest.ns >= FAR_LONGER * least_silence_ns(facts) || is_no_chance(facts, longest.ns);
     let is_among_losses = || other_episodes(facts, &silences) >= 1 && !is_far_longer;
     if facts.model.is_near_receiver()
         && (silences.len() >= 2 || is_among_losses())
@@ -195,6 +200,19 @@ fn least_silence_ns(facts: &FlowFacts<'_>) -> u64 {
     } else {
         SILENCE_NS
     }
+}
+
+/// True if chance hardly takes all that a sender repeats in `silence_ns`, at the share of its segments that is lost. Its timer doubles each
+/// time it expires (RFC 6298 section 5.5).
+fn is_no_chance(facts: &FlowFacts<'_>, silence_ns: u64) -> bool {
+    let view = &facts.model.view;
+    let least_timer_ns = least_silence_ns(facts) / 3;
+    let timer_ns = least_timer_ns + facts.model.round_trip_ns().unwrap_or(least_timer_ns);
+    let expiries = (silence_ns / timer_ns + 1).ilog2();
+    let lost = view.lost() as f64;
+    let share = lost / view.sent.len() as f64;
+    // The last repetition arrives. Of one that does not, the timer may be a longer one.
+    expiries >= MIN_EXPIRIES && lost * share.powi(expiries as i32 - 1) < MAX_BY_CHANCE
 }
 
 /// True if the receiver misses a segment before others that arrived until then.

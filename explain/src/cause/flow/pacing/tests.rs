@@ -120,3 +120,31 @@ fn groups_at_an_interval_near_the_receiver_are_no_pace_where_a_queue_would_not_s
     let found = causes_of_groups();
     assert!(!found.contains(&Cause::HostPacing), "{found:?}");
 }
+
+/// Bursts of ten segments, then of twenty, and of forty, captured at their sender on a path of 200 us; each is followed by `each_ns` for
+/// each of its segments, or each by as long as ten take.
+fn causes_of_growing_bursts(each_ns: u64, is_in_proportion: bool) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, MS / 5, MS / 50, 60_000);
+    let mut at_ns = 10 * MS;
+    for segments in [10, 20, 40].into_iter().flat_map(|it| [it; 60]) {
+        upload.at(at_ns).send(segments, MSS, 1_000);
+        upload.after(MS / 5).ack_all();
+        let is_odd = at_ns % (2 * MS) >= MS;
+        at_ns += match (is_in_proportion, is_odd) {
+            (true, _) => u64::from(segments) * each_ns,
+            (false, true) => 10 * each_ns,
+            (false, false) => 31 * each_ns,
+        };
+    }
+    let (findings, _) = explain_flows(&[upload.flow()]);
+    findings.iter().map(|it| it.finding.cause).collect()
+}
+
+#[test]
+fn bursts_that_are_followed_by_the_time_that_their_octets_take_are_paced() {
+    assert_eq!(causes_of_growing_bursts(123_000, true), [Cause::HostPacing]);
+    assert_ne!(
+        causes_of_growing_bursts(123_000, false),
+        [Cause::HostPacing]
+    );
+}

@@ -155,6 +155,11 @@ fn a_silence_behind_one_of_several_losses_is_a_timer() {
     let interrupted = Some(Cause::LinkInterrupted);
     assert_eq!(one_repaired_late(false, 1_200), interrupted);
     assert_ne!(one_repaired_late(true, 1_200), interrupted);
+    assert_eq!(
+        one_repaired_late(true, 2_100),
+        interrupted,
+        "three losses of 3,000, and two in a row"
+    );
     assert_eq!(one_repaired_late(true, 8_000), interrupted, "far longer");
 }
 
