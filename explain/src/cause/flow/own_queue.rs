@@ -12,6 +12,14 @@ const MIN_FEW: usize = 5;
 const MIN_FULL: usize = 20;
 /// Whoever keeps a path full has so many round trips for each of few segments.
 const FULL_OF_EACH_FEW: usize = 8;
+/// The shortest round trips, but for those of the beginning, percent.
+const SHORTEST: usize = 20;
+/// A round trip without a queue is longer than that of the handshake by less: by this part, and a tick of a small host or the time of some
+/// segments on a slow link.
+const LONGER_DIVISOR: u64 = 2;
+const LONGER_NS: u64 = 2_000_000;
+/// A receiver that acknowledges late acknowledges a larger part of the window.
+const PARTS: u64 = 4;
 /// Round trips that grow by this part of the shortest ones, and more than hosts and radios vary, are those of a queue.
 const GROWTH_DIVISOR: u64 = 4;
 const MIN_GROWTH_NS: u64 = 10_000_000;
@@ -48,6 +56,23 @@ pub(super) fn grows_with_flight(facts: &FlowFacts<'_>, most: u64) -> bool {
     let least_ns =
         longest_of_few.saturating_add((longest_of_few / GROWTH_DIVISOR).max(MIN_GROWTH_NS));
     percentile(full, 25).is_some_and(|ns| ns >= least_ns)
+}
+
+/// True if hardly any round trip is as short as the handshake shows that of the empty path, although the receiver acknowledges a small part
+/// of `most` octets, the window, at a time: segments pass something one after the other.
+pub(super) fn always_waits(facts: &FlowFacts<'_>, most: u64) -> bool {
+    let trips = &facts.model.to_receiver;
+    let acks = facts.model.view.acks.windows(2);
+    let steps = acks.map(|pair| pair[1].ack.saturating_sub(pair[0].ack));
+    let step = percentile(steps.filter(|it| *it > 0).collect(), 50);
+    if facts.model.is_near_receiver()
+        || facts.begins_late()
+        || step.is_none_or(|it| it * PARTS > most)
+    {
+        return false;
+    }
+    let shortest_ns = trips.base_ns().zip(trips.percentile(SHORTEST));
+    shortest_ns.is_some_and(|(empty_ns, ns)| ns >= empty_ns + empty_ns / LONGER_DIVISOR + LONGER_NS)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::crumbs::crumbs;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
 use super::in_steps::Steps;
-use super::own_queue::grows_with_flight;
+use super::own_queue::{always_waits, grows_with_flight};
 use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
@@ -99,6 +99,10 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     // A window that is full because a link passes what is in it one after the other only lengthens the queue.
     if rate::is_served_continuously(facts) || grows_with_flight(facts, facts.model.largest_window())
     {
+        return None;
+    }
+    // A larger window would not arrive sooner where something before the receiver, or the receiver, always has segments to pass.
+    if shrunk.is_none() && shown.is_none() && always_waits(facts, facts.model.largest_window()) {
         return None;
     }
     Some(match (shrunk, shown) {

@@ -301,3 +301,31 @@ fn a_receiver_that_acknowledges_at_once_until_its_buffer_is_full_reads_slowly() 
         Cause::ReceiverReadsSlowly
     );
 }
+
+/// An upload, captured at its sender on a path of 4 ms, which fills a window of 8 segments at once. Something passes one after the other,
+/// each in another time, and `at_a_time` of them are acknowledged together.
+fn always_full(at_a_time: u32) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, 4 * MS, 20 * US, 8 * MSS as u16);
+    let mut at_ns = 20 * MS;
+    upload.at(10 * MS).send(1, MSS, 0).after(4 * MS).ack_all();
+    upload.at(at_ns).send(8, MSS, 10 * US);
+    for number in 1..=640 {
+        // It is slower and slower, and then fast again.
+        at_ns += (1 + u64::from(number) % 100 / 10) * MS;
+        if number % at_a_time == 0 {
+            upload.at(at_ns).ack(1 + (1 + number) * MSS);
+            upload.after(10 * US).send(at_a_time, MSS, 10 * US);
+        }
+    }
+    causes(upload)
+}
+
+#[test]
+fn a_window_whose_segments_always_wait_for_something_is_no_limit() {
+    let one_by_one = always_full(1);
+    assert!(
+        !one_by_one.contains(&Cause::ReceiveWindow),
+        "{one_by_one:?}"
+    );
+    assert_eq!(always_full(4)[0], Cause::ReceiveWindow, "a late receiver");
+}
