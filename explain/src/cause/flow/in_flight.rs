@@ -6,7 +6,7 @@ use super::evenness;
 use super::facts::FlowFacts;
 use super::flight::{ConstantFlight, arrives_evenly, leaves_path_idle};
 use super::media::{is_media, is_timed_media};
-use super::own_queue::grows_with_flight;
+use super::own_queue::{always_waits, grows_with_flight};
 use super::pacing::is_own_stream;
 use super::rate;
 use super::rule::Rule;
@@ -143,7 +143,10 @@ fn send_buffer(facts: &FlowFacts<'_>) -> Option<Rule> {
         round_trips,
         ..
     } = flight;
-    if is_unseen && !leaves_path_idle(facts, rtt_ns) || grows_with_flight(facts, bytes) {
+    if is_unseen && !leaves_path_idle(facts, rtt_ns)
+        || grows_with_flight(facts, bytes)
+        || always_waits(facts, bytes)
+    {
         return None;
     }
     let window = facts.model.largest_window();
@@ -265,6 +268,7 @@ fn congestion_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         opened_ns.is_some_and(|ns| start_ns / MOST_ROUND_TRIPS > ns.max(MIN_ROUND_TRIP_NS));
     let is_grown = is_long && !grows(facts);
     if !knows_window(facts)
+        || always_waits(facts, facts.model.largest_window())
         || writes_at_intervals(facts)
         || is_clocked(facts)
         || !has_losses && (start_ns < LONG_START_NS || is_grown)

@@ -1,7 +1,8 @@
 //! Data that waits behind data of the same transfer.
 
 use super::facts::FlowFacts;
-use linerate_capture::model::percentile;
+use super::sender::MIN_ROUND_TRIPS;
+use linerate_capture::model::{RoundTrips, percentile};
 
 /// Segments leave an empty path idle where at most this part of the most is in flight.
 const FEW_DIVISOR: u64 = 3;
@@ -61,18 +62,32 @@ pub(super) fn grows_with_flight(facts: &FlowFacts<'_>, most: u64) -> bool {
 /// True if hardly any round trip is as short as the handshake shows that of the empty path, although the receiver acknowledges a small part
 /// of `most` octets, the window, at a time: segments pass something one after the other.
 pub(super) fn always_waits(facts: &FlowFacts<'_>, most: u64) -> bool {
-    let trips = &facts.model.to_receiver;
-    let acks = facts.model.view.acks.windows(2);
+    let model = &facts.model;
+    if model.is_near_receiver() {
+        return waits_before_capture(facts, 0);
+    }
+    let acks = model.view.acks.windows(2);
     let steps = acks.map(|pair| pair[1].ack.saturating_sub(pair[0].ack));
     let step = percentile(steps.filter(|it| *it > 0).collect(), 50);
-    if facts.model.is_near_receiver()
-        || facts.begins_late()
-        || step.is_none_or(|it| it * PARTS > most)
-    {
-        return false;
-    }
+    !facts.begins_late()
+        && step.is_some_and(|it| it * PARTS <= most)
+        && are_always_longer(&model.to_receiver, 0)
+}
+
+/// True if hardly any round trip to the sender is as short as the shortest one and `reaction_ns`, in which the sender answers: what arrives
+/// at the receiver has always waited.
+pub(super) fn waits_before_capture(facts: &FlowFacts<'_>, reaction_ns: u64) -> bool {
+    let model = &facts.model;
+    model.is_near_receiver()
+        && model.to_sender.count() >= MIN_ROUND_TRIPS
+        && are_always_longer(&model.to_sender, reaction_ns)
+}
+
+fn are_always_longer(trips: &RoundTrips, by_ns: u64) -> bool {
     let shortest_ns = trips.base_ns().zip(trips.percentile(SHORTEST));
-    shortest_ns.is_some_and(|(empty_ns, ns)| ns >= empty_ns + empty_ns / LONGER_DIVISOR + LONGER_NS)
+    shortest_ns.is_some_and(|(empty_ns, ns)| {
+        ns >= empty_ns + empty_ns / LONGER_DIVISOR + LONGER_NS + by_ns
+    })
 }
 
 #[cfg(test)]

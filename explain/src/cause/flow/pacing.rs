@@ -2,6 +2,7 @@
 
 use super::facts::FlowFacts;
 use super::media::is_picture_stream;
+use super::own_queue::waits_before_capture;
 use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -54,6 +55,8 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     if bursts.starts_ns.len() < MIN_SEGMENTS
         || share < MIN_PACED_SHARE
         || bursts.are_writes(facts)
+        // A burst answers what arrived since the one before.
+        || waits_before_capture(facts, 2 * bursts.interval_ns)
         || !(bursts.has_interval() || bursts.has_pace())
         || !bursts.is_constant(facts)
         || !is_timed(facts, &bursts, share)
