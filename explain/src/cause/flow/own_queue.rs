@@ -94,7 +94,7 @@ fn are_always_longer(trips: &RoundTrips, by_ns: u64) -> bool {
 mod tests {
     use super::*;
     use crate::cause::synthetic::{MS, MSS, Script, US};
-    use linerate_capture::tcp::End;
+    use linerate_capture::tcp::{End, Segment};
 
     /// Up to ten segments in flight, each of which takes a link `each_ns`.
     fn grows(each_ns: u64) -> bool {
@@ -126,5 +126,39 @@ mod tests {
     fn a_window_that_is_larger_than_the_path_forms_a_queue() {
         assert!(grows(16 * MS), "160 ms for a window");
         assert!(!grows(3 * MS), "30 of 40 ms");
+    }
+
+    /// A download in bursts of four segments after some 3 ms each over a path of 6 ms, captured at its receiver; the data echoes what was acknowledged
+    /// `after_ms` before.
+    fn waits(after_ms: u64) -> bool {
+        let stamps = |ns: u64, echo_ns: u64| {
+            let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+            let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
+            options[4..8].copy_from_slice(&ticks(ns));
+            options[8..].copy_from_slice(&ticks(echo_ns));
+            options
+        };
+        let mut download = Script::open_with(End::Second, [6 * MS, MS / 50], 60_000, &stamps(1, 1));
+        let (mut seq, data) = (1, Segment::ACK);
+        for burst in 0..400 {
+            let at_ns = (100 + 3 * burst) * MS + burst * 7 % 13 * MS / 10;
+            for place in 0..4 {
+                download.at(at_ns + place * 12_000);
+                let options = stamps(at_ns - 3 * MS, at_ns - after_ms * MS);
+                download.packet(End::Second, data, [seq, 1], MSS, &options);
+                seq += MSS;
+                download.after(1_000);
+                let options = stamps(at_ns, at_ns - 3 * MS);
+                download.packet(End::First, Segment::ACK, [1, seq], 0, &options);
+            }
+        }
+        let flow = download.flow();
+        waits_before_capture(&FlowFacts::of(&flow).expect("payload"), 6 * MS)
+    }
+
+    #[test]
+    fn what_always_takes_far_longer_than_the_shortest_round_trip_has_waited() {
+        assert!(!waits(8));
+        assert!(waits(45));
     }
 }

@@ -3,7 +3,7 @@
 use super::has_own_interval;
 use crate::cause::flow::explain_flows;
 use crate::cause::synthetic::{MS, MSS, Script};
-use linerate_capture::tcp::{End, Segment};
+use linerate_capture::tcp::End;
 use linerate_results::record::Cause;
 
 /// Blocks of twenty segments, captured at their sender on a path of 4 ms.
@@ -147,39 +147,4 @@ fn bursts_that_are_followed_by_the_time_that_their_octets_take_are_paced() {
         causes_of_growing_bursts(123_000, false),
         [Cause::HostPacing]
     );
-}
-
-/// A download in bursts of four segments each 3 ms over a path of 6 ms, captured at its receiver; the data echoes what was acknowledged
-/// `after_ms` before.
-fn causes_of_echoes(after_ms: u64) -> Vec<Cause> {
-    let stamps = |ns: u64, echo_ns: u64| {
-        let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
-        let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
-        options[4..8].copy_from_slice(&ticks(ns));
-        options[8..].copy_from_slice(&ticks(echo_ns));
-        options
-    };
-    let mut download = Script::open_with(End::Second, [6 * MS, MS / 50], 60_000, &stamps(1, 1));
-    let (mut seq, data) = (1, Segment::ACK);
-    for burst in 0..400 {
-        let at_ns = (100 + 3 * burst) * MS;
-        for place in 0..4 {
-            download.at(at_ns + place * 60_000);
-            let options = stamps(at_ns - 3 * MS, at_ns - after_ms * MS);
-            download.packet(End::Second, data, [seq, 1], MSS, &options);
-            seq += MSS;
-            download.after(1_000);
-            let options = stamps(at_ns, at_ns - 3 * MS);
-            download.packet(End::First, Segment::ACK, [1, seq], 0, &options);
-        }
-    }
-    let (findings, _) = explain_flows(&[download.flow()]);
-    findings.iter().map(|it| it.finding.cause).collect()
-}
-
-#[test]
-fn bursts_that_have_always_waited_on_the_path_are_not_those_of_the_host() {
-    assert_eq!(causes_of_echoes(8)[0], Cause::HostPacing);
-    let waiting = causes_of_echoes(45);
-    assert!(!waiting.contains(&Cause::HostPacing), "{waiting:?}");
 }
