@@ -35,25 +35,28 @@ pub(super) fn mtu_black_hole(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// Near the sender: full segments are repeated and never acknowledged, smaller ones are acknowledged.
 fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let view = &facts.model.view;
-    // What an adapter merged or is to split is no packet.
-    if facts.mss().is_some_and(|mss| facts.full > mss) || facts.full > MAX_SEGMENT {
+    // What an adapter merged or is to split is no packet; a timer repeats one of them alone.
+    let most = facts.mss().unwrap_or(u64::MAX).min(MAX_SEGMENT);
+    let lens = view.sent.iter().map(|it| it.len);
+    let full = lens.filter(|it| u64::from(*it) <= most).max()?;
+    if facts.full > most && facts.mss().is_none() {
         return None;
     }
-    let full = facts.full as u32;
-    let first_full = view.sent.iter().find(|it| it.len == full)?;
+    let first_full = view.sent.iter().find(|it| it.len >= full)?;
+    let full_end = first_full.start + u64::from(full);
     // A sender that probes for the MTU (RFC 4821) repeats the same octets in smaller segments after a while.
     let is_smaller = |it: &&Transmission| it.start == first_full.start && it.len < full;
     let shrunk = view.sent.iter().find(is_smaller);
     let shrunk_ns = shrunk.map_or(u64::MAX, |it| it.time_ns);
     let is_repeated =
-        |it: &&Transmission| it.len == full && it.is_retransmission() && it.time_ns < shrunk_ns;
+        |it: &&Transmission| it.len >= full && it.is_retransmission() && it.time_ns < shrunk_ns;
     let repeated = view.sent.iter().filter(is_repeated).count();
     // Without payload before, only the handshake was acknowledged.
     let acked = view.acks.last().map_or(0, |ack| ack.ack);
     let full_acked = view
         .acks
         .iter()
-        .any(|it| it.ack >= first_full.end && it.time_ns < shrunk_ns);
+        .any(|it| it.ack >= full_end && it.time_ns < shrunk_ns);
     let smaller_passed = view
         .sent
         .iter()
@@ -62,7 +65,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let mss = facts.mss();
     let is_opened = facts.connection().handshake().syn_ns.is_some();
     let has_passed =
-        smaller_passed || is_opened && mss.is_none_or(|mss| facts.full + MAX_OPTIONS >= mss);
+        smaller_passed || is_opened && mss.is_none_or(|mss| u64::from(full) + MAX_OPTIONS >= mss);
     let least = if facts.flow.ends[0].0.is_v4() {
         MIN_SEGMENT
     } else {
@@ -73,7 +76,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         || !has_passed
         || repeated < MIN_REPEATED
         || share < MIN_TIMEOUT_SHARE
-        || facts.full < least
+        || u64::from(full) < least
     {
         return None;
     }
@@ -83,7 +86,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
         confidence: if smaller_passed { 0.85 } else { 0.6 },
         summary: format!(
             "No segment of {} B was ever acknowledged, although such segments were sent {} times{}.",
-            format::count(facts.full),
+            format::count(full.into()),
             format::count(repeated as u64 + 1),
             if smaller_passed {
                 "; smaller ones were"
@@ -92,7 +95,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
             },
         ),
         evidence: evidence([
-            ("segment_bytes", facts.full as f64),
+            ("segment_bytes", f64::from(full)),
             ("transmissions", repeated as f64 + 1.0),
             ("time_out_share", share),
         ]),

@@ -29,6 +29,18 @@ fn what_an_adapter_merged_has_no_size_that_a_path_refuses() {
 }
 
 #[test]
+fn one_of_several_segments_that_an_adapter_merged_shows_the_size_that_is_refused() {
+    let mut upload = upload(MS / 50, 10 * MS, 60_000);
+    upload.at(20 * MS).segment(1, 147);
+    upload.after(10 * MS).ack_all();
+    upload.at(30 * MS).send(2, 5 * MSS, 10_000);
+    for at_ms in [250, 700, 1_550, 3_300] {
+        upload.at(at_ms * MS).segment(148, MSS);
+    }
+    assert_eq!(causes(upload), [Cause::MtuBlackHole]);
+}
+
+#[test]
 fn a_black_hole_is_one_although_a_sender_that_probes_passes_it_in_the_end() {
     let mut upload = upload(MS / 50, 10 * MS, 60_000);
     upload.at(20 * MS).send(10, MSS, 10_000);
