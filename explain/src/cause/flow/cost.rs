@@ -115,7 +115,13 @@ impl AllTimes {
         if cost_ns < noticed_ns(rule.cause) {
             return rule.share * stats::ratio(own.active, self.active_ns);
         }
-        let total_ns = self.busy_ns - own.busy + own.all;
+        // A station that sleeps does so in the pauses of its own dialogue, too.
+        let own_ns = if rule.cause == Cause::WakeUpLatency {
+            own.busy
+        } else {
+            own.all
+        };
+        let total_ns = self.busy_ns - own.busy + own_ns;
         stats::ratio(explained_ns(own.active as u64, rule), total_ns)
     }
 }

@@ -279,3 +279,13 @@ fn a_server_that_sends_at_each_tick_of_its_clock_does_not_sleep() {
     assert!(asleep(&updates(false)).is_some());
     assert!(asleep(&updates(true)).is_none());
 }
+
+#[test]
+fn the_pauses_of_its_client_make_no_sleeping_station_faster() {
+    let seldom = |number| 1_100 * MS + chance(number, 1_900) * MS;
+    let found = findings(script(40, false, seldom, |_| true, |_, ns| tick_ns(ns)));
+    let asleep = found
+        .iter()
+        .find(|it| it.finding.cause == Cause::WakeUpLatency);
+    assert!(asleep.is_some_and(|it| it.share_of_time > 0.5), "{found:?}");
+}
