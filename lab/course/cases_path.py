@@ -113,11 +113,7 @@ def _(draw):
     rate, rtt, share = draw.log("rate", 1.4e6, 20e6), draw.log("rtt_ms", 6, 40), draw.random.randrange(52, 98)
     draw.note(percent=share)
     path = line(draw, rate, rtt, sender, kind="tbf")
-    data = "up" if sender == "A" else "down"
-    limit = int(max(rate / 8e3 * 60, 9000))
-    twice = [f"root handle 1: netem limit 100000 duplicate {share}%", f"parent 1: tbf rate {rate:.0f}bit burst 3100 limit {limit}"]
-    return {**path, **any_transfer(draw, sender, rate / 8 * 3), "merges": 0, "disciplines": changed(path, **{data: twice}), "one_end": "receiver" if sender == "A" else "receiver",
-            "without": {"disciplines": path["disciplines"]}}
+    return {**path, **any_transfer(draw, sender, rate / 8 * 3), "merges": 0, "adapter": {"R1" if sender == "A" else "R2": f"netem limit 100000 duplicate {share}%"}, "one_end": "receiver", "without": {"adapter": {}}}
 
 
 DAMAGED = {"receiver": ["checksum-errors"], "late-receiver": ["checksum-errors"], "truncated-receiver": ["checksum-errors"], "sender": ["random-loss", "checksum-errors"], "middle": ["random-loss", "checksum-errors"],
@@ -244,7 +240,7 @@ def _(draw):
     storm = draw.log("storm_per_s", 900, 3000)
     # The processor takes 60% of the time for the broadcasts.
     cost = 0.6e6 / storm
-    takes = f"netem rate 1gbit packetoverhead {int(cost * 125)} limit 40"
+    takes = f"netem rate 1gbit {int(cost * 125)} limit 40"
     draw.note(frame_us=round(cost))
     octets = min(rate, 12000 / cost * 1e6 / 2) / 8 * 4
     return {**path, **raw("A", octets=octets), "merges": 0, "adapter": {"B": takes}, "one_end": "receiver", "is_timed": True, "most_s": 15,

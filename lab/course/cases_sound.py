@@ -21,25 +21,25 @@ RATES = ((0.45e6, 1.6e6), (2e6, 9e6), (11e6, 45e6), (50e6, 95e6))
 def full_line(draw, sender, rtts=(2, 60), rates=RATES, **more):
     rate = draw.log("rate", *rates[draw.number % len(rates)])
     rtt = draw.log("rtt_ms", rtts[0], rtts[1] if rate > 1.5e6 else min(rtts[1], 30))
-    queue = max(rate / 8e3 * min(max(1.1 * rtt, 35), 110), 6400)
+    queue = max(rate / 8e3 * min(max(1.1 * rtt, 70 if rate < 1e7 else 40), 110), 9000)
     return line(draw, rate, rtt, sender, queue=queue, **more)
 
 
-@control("download-fills-the-line", "A download fills the line.", count=4, check=both(filled(0.82), few_lost(0.03)))
+@control("download-fills-the-line", "A download fills the line.", count=4, check=both(filled(0.82), few_lost(0.04)))
 def _(draw):
     path = full_line(draw, "B")
     name = draw.turn("program", "nginx-curl", "lighttpd-wget", "rsync", "busybox-curl")
     return {**path, **transfer(name, "B", path["rate"] / 8 * 5), "sysctl": {"both": WIDE}}
 
 
-@control("upload-fills-the-line", "An upload fills the line.", count=4, check=both(filled(0.82), few_lost(0.03)))
+@control("upload-fills-the-line", "An upload fills the line.", count=4, check=both(filled(0.82), few_lost(0.04)))
 def _(draw):
     path = full_line(draw, "A")
     name = draw.turn("program", "nginx-curl", "ncat", "socat", "iperf")
     return {**path, **transfer(name, "A", path["rate"] / 8 * 5), "sysctl": {"both": WIDE}}
 
 
-@control("copies-of-files", "scp, FTP and rsync fill the line.", count=4, check=both(filled(0.8), few_lost(0.03)))
+@control("copies-of-files", "scp, FTP and rsync fill the line.", count=4, check=both(filled(0.8), few_lost(0.04)))
 def _(draw):
     sender = ends(draw)
     path = full_line(draw, sender, rtts=(2, 25))
@@ -47,7 +47,7 @@ def _(draw):
     return {**path, **transfer(name, sender, path["rate"] / 8 * 6)}
 
 
-@control("line-test", "iperf3 fills the line.", count=3, check=both(filled(0.82), few_lost(0.03)))
+@control("line-test", "iperf3 fills the line.", count=3, check=both(filled(0.82), few_lost(0.04)))
 def _(draw):
     path = full_line(draw, "A", rates=((3e6, 9e6), (90e6, 200e6), (18e6, 60e6)))
     return {**path, **transfer("iperf3", "A", path["rate"] / 8 * 4)}
@@ -61,7 +61,7 @@ def _(draw):
     return {**path, **raw(sender, octets=rate / 8 * 2.6), "merges": 1, "sysctl": {"both": WIDE}, "snap": 96}
 
 
-@control("both-ways", "An upload and a download at a time, each with queues that are managed.", count=3, check=both(filled(0.7), few_lost(0.03)))
+@control("both-ways", "An upload and a download at a time, each with queues that are managed.", count=3, check=both(filled(0.7), few_lost(0.04)))
 def _(draw):
     path = full_line(draw, "B", rtts=(6, 40), kind="fq_codel")
     there = raw("B", octets=path["rate"] / 8 * 5)
@@ -69,14 +69,14 @@ def _(draw):
     return {**path, **there, "beside": [("A", f"{ENDS} send host=@B port=7009 octets={int(path['rate'] / 8 * 6)}")], "sysctl": {"both": WIDE}}
 
 
-@control("managed-queue", "fq_codel at the slowest link.", count=3, check=both(filled(0.82), few_lost(0.03)))
+@control("managed-queue", "fq_codel at the slowest link.", count=3, check=both(filled(0.82), few_lost(0.04)))
 def _(draw):
     sender = ends(draw)
     path = full_line(draw, sender, rtts=(8, 45), kind="fq_codel")
     return {**path, **any_transfer(draw, sender, path["rate"] / 8 * 5), "sysctl": {"both": WIDE}}
 
 
-@control("deep-but-bearable", "A queue of 120 to 190 ms is full.", count=3, check=both(filled(0.85), few_lost(0.03)))
+@control("deep-but-bearable", "A queue of 120 to 190 ms is full.", count=3, check=both(filled(0.85), few_lost(0.04)))
 def _(draw):
     sender = ends(draw)
     rate, rtt = draw.log("rate", 1.5e6, 40e6), draw.log("rtt_ms", 12, 70)
@@ -234,7 +234,7 @@ def _(draw):
             "client": f"for n in $(seq 9); do {ENDS} dsend host=@B port=161 from=40{draw.random.randrange(100, 999)} size=82 octets=82 waits=1 > /dev/null; sleep 0.9; done"}
 
 
-@control("film-by-chunks", "A player fetches a chunk of a film each two seconds; the line carries more.", count=2, check=few_lost(0.03))
+@control("film-by-chunks", "A player fetches a chunk of a film each two seconds; the line carries more.", count=2, check=few_lost(0.04))
 def _(draw):
     rate, rtt = draw.log("rate", 12e6, 60e6), draw.log("rtt_ms", 4, 30)
     path = line(draw, rate, rtt, "B", queue=rate / 8e3 * 110)

@@ -56,21 +56,24 @@ def _(draw):
 def _(draw):
     rate, rtt = draw.log("rate", 2e6, 20e6), draw.log("rtt_ms", 2, 18)
     path = line(draw, rate, rtt, "A")
-    stop, each = draw.log("stop_ms", 160, 700), draw.log("each_ms", 180, 700)
+    each = draw.log("each_ms", 180, 480)
+    stop = each * draw.log("times", 0.7, 1.7)
+    draw.note(stop_ms=round(stop))
     options = f"window={int(draw.log('window', 6000, 30000))} queue={draw.random.randrange(8, 40)}"
     octets = min(rate, draw.settings["window"] * 8e3 / (rtt + 2)) / 8 * 5.5 * each / (each + stop)
-    return {**path, **station("A", f"{options} stop_ms={stop} stop_each_ms={each}", octets=octets), "merges": 0, "timestamps": 0, "beside": BESIDE_PING, "is_timed": True, "without": station("A", options, octets=octets)}
+    return {**path, **station("A", f"{options} stop_ms={stop:.1f} stop_each_ms={each}", octets=octets), "merges": 0, "timestamps": 0, "beside": BESIDE_PING, "is_timed": True, "without": station("A", options, octets=octets)}
 
 
 @case("stands-still-and-sends", ["sender-stalls", "sender-idle"], "The whole station stops at intervals while it sends.", count=4, check=both(faster(1.4), printed("stops", 3)))
 def _(draw):
     rate, rtt = draw.log("rate", 2e6, 20e6), draw.log("rtt_ms", 2, 18)
     path = line(draw, rate, rtt, "B")
-    stop, each, segments = draw.log("stop_ms", 120, 600), draw.log("each_ms", 170, 600), draw.random.randrange(4, 11)
-    draw.note(in_flight=segments)
+    each, segments = draw.log("each_ms", 170, 440), draw.random.randrange(4, 11)
+    stop = each * draw.log("times", 0.7, 1.7)
+    draw.note(in_flight=segments, stop_ms=round(stop))
     octets = min(rate, segments * 1460 * 8e3 / (rtt + 2)) / 8 * 5.5 * each / (each + stop)
     options = f"in_flight={segments} rto_ms=1500"
-    return {**path, **station("B", f"{options} stop_ms={stop} stop_each_ms={each}", octets=octets), "merges": 0, "timestamps": 0, "route": {"A": "quickack 1"}, "beside": BESIDE_PING, "is_timed": True,
+    return {**path, **station("B", f"{options} stop_ms={stop:.1f} stop_each_ms={each}", octets=octets), "merges": 0, "timestamps": 0, "route": {"A": "quickack 1"}, "beside": BESIDE_PING, "is_timed": True,
             "without": station("B", options, octets=octets)}
 
 
@@ -131,6 +134,6 @@ def _(draw):
     rate, rtt, mss = draw.log("rate", 1.5e6, 9e6), draw.log("rtt_ms", 2, 9), draw.random.randrange(128, 250)
     path = line(draw, rate, rtt, "A", kind="tbf")
     draw.note(mss=mss)
-    radio = changed(path, up=f"root netem rate {rate:.0f}bit packetoverhead {int(draw.log('octets_each', 150, 500))} limit 400")
+    radio = changed(path, up=f"root netem rate {rate:.0f}bit {int(draw.log('octets_each', 150, 500))} limit 400")
     octets = rate / 8 * mss / (mss + 40 + draw.settings["octets_each"]) * 4
     return {**path, **station("A", f"window=16000 mss={mss}", octets=octets), "merges": 0, "timestamps": 0, "disciplines": radio, "without": station("A", "window=16000 mss=1460", octets=octets * 2)}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import packets
 import trials
-from machine import Lateness, run
-from namespaces import QUIET, Namespaces
+from machine import run
+from namespaces import Namespaces
 
 BUILT = os.environ.get("SHAPED_BUILT", "/var/tmp/course")
 SPACES = {"A": "a", "R1": "r1", "R2": "r2", "B": "b"}
@@ -56,36 +56,38 @@ class Course(Namespaces):
 
     def build(self):
         trial, net = self.trial, self.net
-        self.add_spaces(*QUIET, "net.ipv4.conf.all.rp_filter=0", "net.ipv4.tcp_no_metrics_save=1")
+        words = [f"netns add {space}" for space in SPACES.values()]
         for end, name, peer, other in (("A", "eth0", "R1", "ga"), ("R1", "mid", "R2", "mid"), ("R2", "gb", "B", "eth0")):
-            if peer == "B" and "cable" in trial:
-                self.lay_cable()
-                continue
-            run("ip", "link", "add", name, "netns", SPACES[end], "type", "veth", "peer", "name", other, "netns", SPACES[peer])
-        for end, name, it in (("A", "eth0", f"{self.host['A']}/24"), ("R1", "ga", f"{net['A']}.1/24"), ("R1", "mid", f"{net['m']}.1/30"), ("R2", "mid", f"{net['m']}.2/30"), ("R2", "gb", f"{net['B']}.1/24"),
-                              ("B", "eth0", f"{self.host['B']}/24")):
-            self.ip(end, "addr", "add", it, "broadcast", "+", "dev", name)
-            if not (name in ("gb", "eth0") and end in ("R2", "B") and "cable" in trial):
-                merges = trial.get("merges") and end in ("A", "B")
-                self.inside(end, "ethtool", "-K", name, *(word for it in SINGLE for word in (it, "on" if merges else "off")))
-            if end in ("A", "B") and trial.get("mtu"):
-                self.ip(end, "link", "set", name, "mtu", trial["mtu"])
-            self.ip(end, "link", "set", name, "up", "txqueuelen", 1000)
-        if "link_mtu" in trial:
-            for end in ("R1", "R2"):
-                self.ip(end, "link", "set", "mid", "mtu", trial["link_mtu"])
-        for end, it in (("A", f"{net['A']}.1"), ("B", f"{net['B']}.1"), ("R1", f"{net['m']}.2"), ("R2", f"{net['m']}.1")):
-            self.ip(end, "route", "add", "default", "via", it, *trial.get("route", {}).get(end, "").split())
-        for end in ("R1", "R2", "A", "B"):
-            self.inside(end, "sysctl", "-qw", f"net.ipv4.ip_forward={int(end not in self.host or bool(trial.get('station') or trial.get('stations')))}")
+            if peer != "B" or "cable" not in trial:
+                words.append(f"link add {name} netns {SPACES[end]} type veth peer name {other} netns {SPACES[peer]}")
+        self.batch(words)
+        for end in SPACES:
+            self.settings(end, {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1, "net.ipv4.conf.all.rp_filter": 0, "net.ipv4.tcp_no_metrics_save": 1,
+                                "net.ipv4.ip_forward": int(end not in self.host or bool(trial.get("station") or trial.get("stations")))})
+        if "cable" in trial:
+            self.lay_cable()
+        addresses = (("A", "eth0", f"{self.host['A']}/24"), ("R1", "ga", f"{net['A']}.1/24"), ("R1", "mid", f"{net['m']}.1/30"), ("R2", "mid", f"{net['m']}.2/30"), ("R2", "gb", f"{net['B']}.1/24"),
+                     ("B", "eth0", f"{self.host['B']}/24"))
+        for end in SPACES:
+            words = ["link set lo up"]
+            for _, name, it in (one for one in addresses if one[0] == end):
+                words.append(f"addr add {it} broadcast + dev {name}")
+                if not (name in ("gb", "eth0") and end in ("R2", "B") and "cable" in trial):
+                    merges = trial.get("merges") and end in ("A", "B")
+                    self.inside(end, "ethtool", "-K", name, *(word for it in SINGLE for word in (it, "on" if merges else "off")))
+                if name == "mid" and "link_mtu" in trial:
+                    words.append(f"link set mid mtu {trial['link_mtu']}")
+                words.append(f"link set {name} up txqueuelen 1000")
+            gateway = {"A": f"{net['A']}.1", "B": f"{net['B']}.1", "R1": f"{net['m']}.2", "R2": f"{net['m']}.1"}[end]
+            words.append(f"route add default via {gateway} {trial.get('route', {}).get(end, '')}")
+            self.batch(words, "-n", SPACES[end])
         if trial.get("station") == "B" or trial.get("stations"):
             self.add_station("B", "R2", net["S"], self.host["B"])
         if trial.get("station") == "A" or trial.get("stations"):
             self.add_station("A", "R1", net["T"], self.host["A"])
         for end in ("A", "B"):
-            settings = {"tcp_congestion_control": trial["congestion"], "tcp_timestamps": trial["timestamps"], **trial.get("sysctl", {}).get(end, {}), **trial.get("sysctl", {}).get("both", {})}
-            for key, value in settings.items():
-                self.inside(end, "sysctl", "-qw", f"net.ipv4.{key}={value}")
+            settings = {"tcp_congestion_control": trial["congestion"], "tcp_timestamps": trial["timestamps"], **trial.get("sysctl", {}).get("both", {}), **trial.get("sysctl", {}).get(end, {})}
+            self.settings(end, {f"net.ipv4.{key}": value for key, value in settings.items()})
         for place, words in trial.get("disciplines", {}).items():
             end, device = PLACES[place]
             for it in words if isinstance(words, (list, tuple)) else [words]:
@@ -98,8 +100,9 @@ class Course(Namespaces):
             self.ip(end, "link", "add", "ifb0", "type", "ifb")
             self.ip(end, "link", "set", "ifb0", "up", "txqueuelen", 1000)
             self.inside(end, "tc", *f"qdisc add dev ifb0 root {words}".split())
-            self.inside(end, "tc", "qdisc", "add", "dev", "eth0", "ingress")
-            self.inside(end, "tc", *"filter add dev eth0 parent ffff: protocol ip prio 1 matchall action mirred egress redirect dev ifb0".split())
+            device = {"R1": "ga", "R2": "gb"}.get(end, "eth0")
+            self.inside(end, "tc", "qdisc", "add", "dev", device, "ingress")
+            self.inside(end, "tc", *f"filter add dev {device} parent ffff: protocol ip prio 1 matchall action mirred egress redirect dev ifb0".split())
         for end in SPACES:
             if end in trial.get("nft", {}):
                 for key, value in (("@A", self.address["A"]), ("@B", self.address["B"]), ("@DEAD", f"{net['S']}.200")):
@@ -109,6 +112,14 @@ class Course(Namespaces):
         if "resolver" in trial:
             text = trial["resolver"].replace("@DEAD", f"{net['S']}.200").replace("@B", self.address["B"])
             self.add_resolver("A", text)
+
+    def batch(self, lines, *before):
+        done = subprocess.run(["ip", *before, "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"ip {lines}: {done.stderr.strip()}")
+
+    def settings(self, end, values):
+        self.inside(end, "busybox", "sh", "-c", "".join(f"echo '{value}' > /proc/sys/{key.replace('.', '/')};" for key, value in values.items()))
 
     def lay_cable(self):
         words = [f"{BUILT}/cable", "near=r2", "dev=gb", "far=b", "peer=eth0", *self.trial["cable"].split()]
@@ -159,20 +170,17 @@ class Course(Namespaces):
             there = run("ip", "netns", "exec", SPACES[end], "ss", "-Hltun")
             if all(f":{port} " in there for port in ports):
                 return
-            time.sleep(0.02)
+            time.sleep(0.1)
         raise RuntimeError(f"no program listens on {ports}: {there}")
 
     def dropped(self):
         """Packets that disciplines and policers dropped, by place."""
-        counts = {}
-        places = dict(PLACES, police_a=("R1", "ga"), police_b=("R2", "gb"))
-        for name, (end, device) in places.items():
-            text = subprocess.run(["ip", "netns", "exec", SPACES[end], "tc", "-s", "-j", "qdisc", "show", "dev", device], capture_output=True, text=True).stdout or "[]"
-            rows = json.loads(text)
-            if name.startswith("police"):
-                counts[name] = sum(it.get("drops", 0) for it in rows if it["kind"] == "ingress")
-            else:
-                counts[name] = sum(it.get("drops", 0) for it in rows if it.get("root"))
+        counts, rows = {}, {}
+        for end, space in SPACES.items():
+            rows[end] = json.loads(subprocess.run(["ip", "netns", "exec", space, "tc", "-s", "-j", "qdisc", "show"], capture_output=True, text=True).stdout or "[]")
+        for name, (end, device) in {**PLACES, "police_a": ("R1", "ga"), "police_b": ("R2", "gb")}.items():
+            is_police = name.startswith("police")
+            counts[name] = sum(it.get("drops", 0) for it in rows[end] if it["dev"] == device and (it["kind"] == "ingress" if is_police else it.get("root")))
         return {key: value for key, value in counts.items() if value}
 
     def kernel(self, end):
@@ -221,7 +229,6 @@ def printed_by(text):
 
 
 def perform(trial, folder, seed, _lane):
-    lateness = Lateness()
     with Course(trial, folder, seed) as net:
         net.sniff(trial.get("snap", 192))
         servers = trial["server"] if isinstance(trial.get("server"), list) else [trial["server"]] if trial.get("server") else []
@@ -229,7 +236,6 @@ def perform(trial, folder, seed, _lane):
         started += [net.start(end, it, f"aside{i}") for i, (end, it) in enumerate(trial.get("asides", []))]
         net.wait_for(trial.get("ports", []))
         time.sleep(0.3)
-        lateness.start()
         beside = [net.start(end, it, f"beside{i}") for i, (end, it) in enumerate(trial.get("beside", []))]
         time.sleep(trial.get("beside_s", 0))
         begun, seen, events = time.monotonic(), {}, sorted(trial.get("events", []))
@@ -243,13 +249,12 @@ def perform(trial, folder, seed, _lane):
             while events and events[0][0] <= passed:
                 _, end, words = events.pop(0)
                 net.inside(end, "sh", "-c", words)
-            if int(passed / 0.4) != seen.get("at"):
-                seen["at"] = int(passed / 0.4)
+            if int(passed / 0.7) != seen.get("at"):
+                seen["at"] = int(passed / 0.7)
                 net.sample(trial["sender"], seen)
-            time.sleep(0.03)
+            time.sleep(0.05)
         net.sample(trial["sender"], seen)
         text = net.stop(client)
-        late = lateness.end()
         time.sleep(trial.get("settle_s", 0.6))
         texts = [net.stop(it) for it in beside + started]
         time.sleep(0.2)
@@ -269,5 +274,5 @@ def perform(trial, folder, seed, _lane):
     programs = [it for one in (text, *texts) for it in printed_by(one)]
     seen.pop("at", None)
     return {"goodput_bits_per_s": round(octets * 8 / seconds) if seconds > 0 else 0, "octets": octets, "seconds": round(seconds, 3), "segments": segments, "lost_segments": lost, "ended": is_ended,
-            "path": {"dropped": drops, **filtered, "kernel": kernel, "socket": seen, "programs": programs, **trials.opening(Path(folder) / "A.pcap"), **late, "hosts_merge": bool(trial.get("merges"))},
+            "path": {"dropped": drops, **filtered, "kernel": kernel, "socket": seen, "programs": programs, **trials.opening(Path(folder) / "A.pcap"), "hosts_merge": bool(trial.get("merges"))},
             "printed": " | ".join((text, *texts))[:600]}

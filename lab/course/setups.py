@@ -91,7 +91,7 @@ SSHD = ("printf '%s\\n' 'HostKey @P/key' 'PidFile none' 'UsePAM no' 'PermitRootL
         "exec /usr/sbin/sshd -D -e -f @D/sshd.conf")
 SSH = "-i @P/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 VSFTPD = ("mkdir -p @D/ftp/in; chmod 777 @D/ftp/in; chmod 755 @D @D/ftp; truncate -s {octets} @D/ftp/f; printf '%s\\n' listen=YES anonymous_enable=YES anon_root=@D/ftp write_enable=YES anon_upload_enable=YES "
-          "no_anon_password=YES seccomp_sandbox=NO background=NO secure_chroot_dir=/run/sshd allow_writeable_chroot=YES ftp_username=nobody local_enable=NO anon_umask=022 > @D/v.conf; chown root @D/v.conf; exec vsftpd @D/v.conf")
+          "no_anon_password=YES seccomp_sandbox=NO background=NO secure_chroot_dir=/run/sshd allow_writeable_chroot=YES ftp_username=ftp local_enable=NO anon_umask=022 > @D/v.conf; chown root @D/v.conf; exec vsftpd @D/v.conf")
 RSYNCD = "mkdir -p @D/r/in; truncate -s {octets} @D/r/f; printf '%s\\n' 'use chroot = no' 'uid = root' 'gid = root' '[m]' 'path = @D/r' 'read only = no' > @D/rs.conf; exec rsync --daemon --no-detach --config=@D/rs.conf"
 
 
