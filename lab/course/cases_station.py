@@ -92,7 +92,7 @@ def _(draw):
 def _(draw):
     rate, rtt = draw.log("rate", 4e6, 30e6), draw.log("rtt_ms", 1.2, 14)
     path = line(draw, rate, rtt, "B")
-    beacon, think, size, answer = draw.turn("beacon_ms", 204.8, 102.4), draw.log("think_ms", 110, 330), int(draw.log("size", 30, 200)), int(draw.log("answer", 40, 2500))
+    beacon, think, size, answer = draw.turn("beacon_ms", 204.8, 307.2, 102.4), draw.log("think_ms", 70, 150), int(draw.log("size", 30, 200)), int(draw.log("answer", 40, 2500))
     there = {"sender": "B", "server": f"{ENDS} answer listen=8883 size={size} answer={answer}", "ports": [8883], "is_timed": True, "most_s": 25,
              "client": f"{ENDS} ask host=@B port=8883 size={size} answer={answer} count={3 * int(6500 / (think + beacon / 2))} group=3 think_ms={think} varies=0.6 nodelay=1 seed=@SEED"}
     return {**path, **there, "merges": 0, "cable": f"rate=54e6 beacon_ms={beacon} awake_ms={draw.log('awake_ms', 20, 60):.0f}", "without": {"cable": "rate=54e6"}}

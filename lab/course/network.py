@@ -77,7 +77,7 @@ class Course(Namespaces):
                     self.inside(end, "ethtool", "-K", name, *(word for it in SINGLE for word in (it, "on" if merges else "off")))
                 if name == "mid" and "link_mtu" in trial:
                     words.append(f"link set mid mtu {trial['link_mtu']}")
-                words.append(f"link set {name} up txqueuelen 1000")
+                words.append(f"link set {name} up txqueuelen {trial.get('tap_queue', 1000) if name == 'gb' or end == 'B' else 1000}")
             gateway = {"A": f"{net['A']}.1", "B": f"{net['B']}.1", "R1": f"{net['m']}.2", "R2": f"{net['m']}.1"}[end]
             words.append(f"route add default via {gateway} {trial.get('route', {}).get(end, '')}")
             self.batch(words, "-n", SPACES[end])

@@ -20,13 +20,14 @@ struct end {
     int fd, is_half, first, held, limit, tries;
     struct { unsigned char data[2048]; int octets; } ring[RING];
     double until, since, free_at;  // Of the frame under way; when the next may begin.
-    int is_sending, is_spoilt;
-    long sent, lost, late, early, deferred, excessive;
+    int is_sending, is_spoilt, is_copy;
+    long sent, copies, lost, late, early, deferred, excessive;
 } ends[2];
 
 static char **words;
 static int count_of_words;
 static volatile sig_atomic_t is_over;
+static int percent;  // Of the frames with more than 200 octets that are sent twice.
 static double rate, beacon, awake_for, awake_until, origin;
 static long waits_for_beacon;
 
@@ -87,7 +88,13 @@ static double step(double at) {
                 it->lost++;
             else if (write(other->fd, it->ring[it->first].data, it->ring[it->first].octets) > 0)
                 it->sent++;
-            take_out(it);
+            if (percent && !it->is_copy && it->ring[it->first].octets > 200 && rand() % 100 < percent) {
+                it->is_copy = 1;
+                it->copies++;
+            } else {
+                it->is_copy = 0;
+                take_out(it);
+            }
             it->free_at = it->until;
         }
     }
@@ -143,7 +150,7 @@ int main(int given, char **arguments) {
     count_of_words = given - 1;
     struct sigaction it = {.sa_handler = over};
     sigaction(SIGTERM, &it, NULL);
-    rate = number("rate", 1e7), beacon = number("beacon_ms", 0) / 1e3, awake_for = number("awake_ms", 30) / 1e3;
+    percent = (int)number("copies", 0), rate = number("rate", 1e7), beacon = number("beacon_ms", 0) / 1e3, awake_for = number("awake_ms", 30) / 1e3;
     ends[0].fd = tap(text("near", ""), text("dev", "b"));
     ends[1].fd = tap(text("far", ""), text("peer", "eth0"));
     const char *duplex = text("duplex", "full");
@@ -168,7 +175,7 @@ int main(int given, char **arguments) {
                 it->held++;
             }
     }
-    printf("{\"waits_for_beacon\": %ld, \"collisions_late\": %ld, \"collisions\": %ld, \"spoilt_near\": %ld, \"spoilt_far\": %ld, \"passed_near\": %ld, \"passed_far\": %ld}\n", waits_for_beacon,
-           ends[0].late + ends[1].late, ends[0].early + ends[1].early, ends[0].lost, ends[1].lost, ends[0].sent, ends[1].sent);
+    printf("{\"waits_for_beacon\": %ld, \"collisions_late\": %ld, \"collisions\": %ld, \"spoilt_near\": %ld, \"spoilt_far\": %ld, \"copies\": %ld, \"passed_near\": %ld, \"passed_far\": %ld}\n", waits_for_beacon,
+           ends[0].late + ends[1].late, ends[0].early + ends[1].early, ends[0].lost, ends[1].lost, ends[0].copies + ends[1].copies, ends[0].sent, ends[1].sent);
     return 0;
 }
