@@ -26,7 +26,7 @@ def _(draw):
     port = draw.random.choice((22, 80, 502, 1883, 8080))
     draw.note(port=port)
     end, hook = ("B", "input") if how == "syn" else ("R2", "forward")
-    client = f"curl -sS --connect-timeout {patience} http://@B:{port}/" if draw.number % 2 else f"nc -w {int(patience)} @B {port} < /dev/null"
+    client = f"curl -sS --connect-timeout {patience} http://@B:{port}/" if draw.number % 2 else f"socat -u TCP:@B:{port},connect-timeout={int(patience)} OPEN:/dev/null"
     return {**path, "merges": 0, "sender": "A", "client": client, "nft": {end: drop_in("f", f"tcp dport {port}", hook)}, "least_s": 0, "one_end": "sender" if end == "R2" else None,
             "most_s": 30, **({"counts": ()})}
 

@@ -78,6 +78,8 @@ class Course(Namespaces):
                 if name == "mid" and "link_mtu" in trial:
                     words.append(f"link set mid mtu {trial['link_mtu']}")
                 words.append(f"link set {name} up txqueuelen {trial.get('tap_queue', 1000) if name == 'gb' or end == 'B' else 1000}")
+            if trial.get("one_segment_each") and end == trial["sender"]:
+                words.append("link set eth0 gso_max_segs 1")
             gateway = {"A": f"{net['A']}.1", "B": f"{net['B']}.1", "R1": f"{net['m']}.2", "R2": f"{net['m']}.1"}[end]
             words.append(f"route add default via {gateway} {trial.get('route', {}).get(end, '')}")
             self.batch(words, "-n", SPACES[end])
@@ -192,7 +194,7 @@ class Course(Namespaces):
 
     def sample(self, end, seen):
         """What limits the sender's sockets, by `ss -ti`; the longest round trip."""
-        text = subprocess.run(["ip", "netns", "exec", SPACES[end], "ss", "-Htin", "state", "established", "state", "fin-wait-1", "state", "close-wait", "state", "last-ack"], capture_output=True, text=True).stdout
+        text = subprocess.run(["ip", "netns", "exec", SPACES[end], "ss", "-Htinm", "state", "established", "state", "fin-wait-1", "state", "close-wait", "state", "last-ack"], capture_output=True, text=True).stdout
         for line in text.splitlines():
             if "cwnd:" not in line:
                 continue
@@ -206,6 +208,8 @@ class Course(Namespaces):
                     seen[key] = float(found[key].split("(")[1].rstrip("%)")) / 100
             seen["rtt_ms"] = max(seen.get("rtt_ms", 0), float(found["rtt"].split("/")[0]))
             seen["minrtt_ms"] = float(found.get("minrtt", found["rtt"].split("/")[0]))
+            if "skmem" in found:
+                seen["sndbuf"] = int(found["skmem"].split(",tb")[1].split(",")[0])
             seen["cwnd"] = max(seen.get("cwnd", 0), int(found["cwnd"]))
 
     def __exit__(self, *_):

@@ -113,8 +113,6 @@ def transfer(name, sender, octets, curl=""):
                   "head -c {octets} /dev/zero | socat -u - TCP:@B:7001" if is_up else "socat -u TCP:@B:7001 OPEN:/dev/null"),
         "ncat": ("exec ncat -l 7002 --recv-only > /dev/null" if is_up else "head -c {octets} /dev/zero | ncat -l 7002 --send-only", 7002,
                  "head -c {octets} /dev/zero | ncat --send-only @B 7002" if is_up else "ncat --recv-only @B 7002 > /dev/null"),
-        "nc": ("exec nc -l -p 7003 > /dev/null" if is_up else "head -c {octets} /dev/zero | nc -N -l -p 7003", 7003,
-               "head -c {octets} /dev/zero | nc -N @B 7003" if is_up else "nc -d @B 7003 > /dev/null"),
     }
     server, port, client = table[name]
     if name == "scp" and not is_up:
@@ -122,8 +120,8 @@ def transfer(name, sender, octets, curl=""):
     return {"sender": sender, "server": server, "ports": [port], "client": client, "octets": int(octets)}
 
 
-UPS = ("nginx-curl", "iperf3", "socat", "ncat", "ftp", "rsync", "scp", "iperf", "nc")
-DOWNS = ("nginx-curl", "lighttpd-wget", "busybox-curl", "ftp", "rsync", "scp", "socat", "ncat", "lftp", "nc")
+UPS = ("nginx-curl", "iperf3", "socat", "ncat", "ftp", "rsync", "scp", "iperf", "socat")
+DOWNS = ("nginx-curl", "lighttpd-wget", "busybox-curl", "ftp", "rsync", "scp", "socat", "ncat", "lftp", "socat")
 
 
 def any_transfer(draw, sender, octets):
