@@ -31,7 +31,7 @@ def _(draw):
             "most_s": 30, **({"counts": ()})}
 
 
-@case("program-hangs", ["no-answer", "server-think-time"], "The server's system acknowledges the request; its program never answers, and the client gives up.", count=3, gain=False, kinds=("sender", "receiver", "middle", "truncated", "snapped"), truncated=(0.8, 0.97),
+@case("program-hangs", ["no-answer", "server-think-time"], "The server's system acknowledges the request; its program never answers, and the client gives up.", count=3, gain=False, kinds=("sender", "receiver", "middle", "snapped"),
       check=check("the server sends no payload, the client waits 4 s or more", lambda truth, trial: not truth["octets"] and truth["path"]["socket"].get("waited", 1)))
 def _(draw):
     path = line(draw, draw.log("rate", 2e6, 60e6), draw.log("rtt_ms", 2, 60), "B")
@@ -40,7 +40,7 @@ def _(draw):
     return {**path, **there, "merges": 0, "least_s": 0, "settle_s": 0.1}
 
 
-@case("data-connection-is-dropped", ["no-answer"], "FTP's server opens the connection for the data to the client, whose firewall drops it.", count=2, gain=False, kinds=("sender", "receiver", "middle", "snapped", "truncated"), truncated=(0.85, 0.97),
+@case("data-connection-is-dropped", ["no-answer"], "FTP's server opens the connection for the data to the client, whose firewall drops it.", count=2, gain=False, kinds=("sender", "receiver", "middle", "snapped"),
       check=check("nftables drops 2 packets", lambda truth, trial: truth["path"].get("filtered_A", 0) >= 2))
 def _(draw):
     path = line(draw, draw.log("rate", 2e6, 60e6), draw.log("rtt_ms", 4, 60), "B")

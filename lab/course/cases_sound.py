@@ -163,11 +163,12 @@ def _(draw):
 @control("asks-on-a-lan", "Requests and answers follow each other on a short way.", count=4, check=SOME)
 def _(draw):
     path = line(draw, draw.log("rate", 60e6, 95e6), draw.log("rtt_ms", 0.25, 0.9), "B", queue=100000)
+    count = max(4000, int(3600 / draw.settings["rtt_ms"]))
     if draw.turn("program", "redis", "own") == "redis":
-        there = {"sender": "B", "server": "exec redis-server --port 6379 --save '' --dir @D --protected-mode no", "ports": [6379], "client": "for n in $(seq 4000); do echo set key$n value$n; done | redis-cli -h @B > /dev/null"}
+        there = {"sender": "B", "server": "exec redis-server --port 6379 --save '' --dir @D --protected-mode no", "ports": [6379], "client": f"for n in $(seq {count}); do echo set key$n value$n; done | redis-cli -h @B > /dev/null"}
     else:
         answer = int(draw.log("answer", 60, 1300))
-        there = exchange(f"count=4000 size=60 answer={answer} nodelay=1", f"size=60 answer={answer}")
+        there = exchange(f"count={count} size=60 answer={answer} nodelay=1", f"size=60 answer={answer}")
     return {**path, **there, "merges": 0}
 
 
