@@ -50,8 +50,9 @@ pub(super) fn waiting(
     flows: &[Flow],
     duration_ns: u64,
 ) -> Vec<PathFinding> {
-    let answered = lookups.iter().filter(|it| it.is_answered);
-    let answering: BTreeSet<Address> = answered.map(|it| it.server).collect();
+    let answered = || lookups.iter().filter(|it| it.is_answered);
+    let answering: BTreeSet<Address> = answered().map(|it| it.server).collect();
+    let knowing: BTreeSet<Address> = answered().map(|it| it.client).collect();
     let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
     let mut clients: BTreeMap<Address, (u64, Vec<Interval>)> = BTreeMap::new();
     for lookup in lookups {
@@ -78,9 +79,42 @@ pub(super) fn waiting(
         };
         let found = waiting.finding([client, server], [total_ns, busy_ns], weight);
         let absent = found.as_ref().filter(|_| answers_nothing).map(absent);
-        found.into_iter().chain(absent)
+        // Nothing but the server shows that a client which learns no name, and transfers nothing, waits for names.
+        let is_all = own().next().is_none() && !knowing.contains(&client);
+        let both = match (found, absent) {
+            (Some(found), Some(absent)) if is_all => {
+                vec![of_server(&found), of_names(&found, &absent)]
+            }
+            (found, absent) => found.into_iter().chain(absent).collect(),
+        };
+        both.into_iter()
     });
     found.collect()
+}
+
+/// The same waiting, for a server that is not there.
+fn of_server(waiting: &PathFinding) -> PathFinding {
+    PathFinding {
+        finding: Finding {
+            cause: Cause::NoAnswer,
+            advice: "Ping the server: it may be off, at another address, or behind a filter that drops what it is asked.".to_owned(),
+            ..waiting.finding.clone()
+        },
+        ..waiting.clone()
+    }
+}
+
+/// The same waiting, for names that the server does not know.
+fn of_names(waiting: &PathFinding, absent: &PathFinding) -> PathFinding {
+    PathFinding {
+        alternative_to: Some(Cause::NoAnswer),
+        finding: Finding {
+            cause: Cause::NameResolution,
+            summary: "The server may be there, and answer other names.".to_owned(),
+            ..absent.finding.clone()
+        },
+        ..waiting.clone()
+    }
 }
 
 /// The other explanation of waiting for a server that answers nothing at all.

@@ -15,7 +15,10 @@ const MIN_SEGMENTS: u64 = 20;
 /// more, although the window in the capture is larger.
 pub(super) fn crumbs(facts: &FlowFacts<'_>) -> Option<Rule> {
     let model = &facts.model;
-    let mss = facts.mss().unwrap_or(LEAST_FULL).min(1_460);
+    // Some stacks send no more than they accept themselves.
+    let own = facts.connection().mss(model.data_sender);
+    let own = own.map_or(LEAST_FULL, u64::from);
+    let mss = facts.mss().unwrap_or(LEAST_FULL).min(own).min(1_460);
     let sent: Vec<_> = model.view.sent.iter().filter(|it| it.len > 0).collect();
     let pushed = sent.iter().filter(|it| it.is_pushed).count();
     let most = model.flights().into_iter().max().unwrap_or(0);

@@ -54,7 +54,7 @@ fn late_repeated_and_missing_answers_are_waiting_for_names() {
         // A server that never answers may be absent.
         let expected = match answer {
             Some(_) => &[Cause::NameResolution][..],
-            None => &[Cause::NameResolution, Cause::NoAnswer],
+            None => &[Cause::NoAnswer, Cause::NameResolution],
         };
         assert_eq!(causes, expected);
         assert!(
@@ -63,6 +63,13 @@ fn late_repeated_and_missing_answers_are_waiting_for_names() {
         );
         assert!(found[0].share_of_time > 0.8, "{found:?}");
     }
+}
+
+#[test]
+fn a_client_that_goes_on_without_a_server_of_names_waited_for_names() {
+    let mut capture = lookups(&[0, 5_000, 10_000], None);
+    capture.download(400_000 * MS, (CLIENT, 3_000), (9, 80), 10 * MS);
+    assert_eq!(capture.causes(), [Cause::NameResolution, Cause::NoAnswer]);
 }
 
 /// A name after 3 s, by the second query, and a download so long after the answer.

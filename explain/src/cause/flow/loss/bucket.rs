@@ -223,6 +223,7 @@ impl<'a> Fitted<'a> {
             && wait_share < MIN_WAIT_SHARE
             && self.shows_rate()
             && !self.is_spaced()
+            && !(self.is_ring() && self.facts.model.is_near_receiver())
     }
 
     fn add_figures(&self, figures: &mut BTreeMap<String, f64>) {

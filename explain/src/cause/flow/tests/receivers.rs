@@ -217,6 +217,32 @@ fn crumbs(flags: u8) -> Vec<Cause> {
     causes(download)
 }
 
+/// The same with segments of 536 octets, from a host that announces this MSS itself.
+fn segments_of_its_own_mss(mss: u16) -> Vec<Cause> {
+    let mut download = Script::late(End::Second, 60_000);
+    let [high, low] = mss.to_be_bytes();
+    download.packet(End::First, Segment::SYN, [0, 0], 0, &[2, 4, 5, 0xB4]);
+    download.after(4 * MS);
+    let answer = Segment::SYN | Segment::ACK;
+    download.packet(End::Second, answer, [0, 1], 0, &[2, 4, high, low]);
+    download.after(MS / 50);
+    download.packet(End::First, Segment::ACK, [1, 1], 0, &[]);
+    for round in 0..400 {
+        let numbers = [download.sent(), 1];
+        download.at(10 * MS + round * 4 * MS);
+        download.packet(End::Second, Segment::ACK, numbers, 536, &[]);
+        download.next[End::Second as usize] += 536;
+        download.after(MS / 50).ack_all();
+    }
+    causes(download)
+}
+
+#[test]
+fn full_segments_of_a_stack_with_a_small_mss_see_no_small_window() {
+    assert_eq!(segments_of_its_own_mss(1_460)[..1], [Cause::SillyWindow]);
+    assert_eq!(segments_of_its_own_mss(536)[..1], [Cause::OneInFlight]);
+}
+
 #[test]
 fn small_segments_that_end_no_write_are_those_of_a_small_window() {
     assert_eq!(crumbs(0)[..1], [Cause::SillyWindow]);
