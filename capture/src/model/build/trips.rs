@@ -78,19 +78,13 @@ impl Trips {
         let usual_ns = || self.to_receiver.percentile(50);
         match (self.to_receiver.base_ns(), self.to_sender.base_ns()) {
             (Some(to_receiver_ns), Some(to_sender_ns)) => to_receiver_ns < to_sender_ns,
-            _ => self
-                .is_receiver_on_link()
-                .unwrap_or_else(|| usual_ns().is_some_and(|ns| ns < BESIDE_NS)),
+            _ => usual_ns().is_some_and(|ns| ns < BESIDE_NS) || self.is_receiver_on_link(),
         }
     }
 
-    /// True if no router lies between the receiver and the capture point, but one before the sender; false in the opposite case.
-    fn is_receiver_on_link(&self) -> Option<bool> {
-        match (self.routers_to_receiver?, self.routers_to_sender?) {
-            (0, 1..) => Some(true),
-            (1.., 0) => Some(false),
-            _ => None,
-        }
+    /// True if no router lies between the receiver and the capture point, but one before the sender, by usual hop limits.
+    fn is_receiver_on_link(&self) -> bool {
+        self.routers_to_receiver == Some(0) && self.routers_to_sender.is_some_and(|it| it > 0)
     }
 
     /// Base round trip between the ends; a part that is unknown counts as 0.

@@ -41,6 +41,8 @@ struct Waiting<'a> {
 const MIN_WAITED_NS: u64 = 400_000_000;
 /// The same if no single wait is: what a page may take.
 const MANY_WAITED_NS: u64 = 2_000_000_000;
+/// A server that answers nothing may be there, and its answers lost.
+const MOST_CONFIDENCE: f64 = 0.7;
 /// So long a wait interrupts whatever somebody does (J. Nielsen, Usability Engineering, 1993, section 5.5).
 const LONG_NS: u64 = 1_000_000_000;
 
@@ -52,7 +54,7 @@ pub(super) fn waiting(
 ) -> Vec<PathFinding> {
     let answered = || lookups.iter().filter(|it| it.is_answered);
     let answering: BTreeSet<Address> = answered().map(|it| it.server).collect();
-    let knowing: BTreeSet<Address> = answered().map(|it| it.client).collect();
+    let informed: BTreeSet<Address> = answered().map(|it| it.client).collect();
     let mut all: BTreeMap<(Address, Address), Waiting<'_>> = BTreeMap::new();
     let mut clients: BTreeMap<Address, (u64, Vec<Interval>)> = BTreeMap::new();
     for lookup in lookups {
@@ -79,10 +81,10 @@ pub(super) fn waiting(
         };
         let found = waiting.finding([client, server], [total_ns, busy_ns], weight);
         let absent = found.as_ref().filter(|_| answers_nothing).map(absent);
-        // Nothing but the server shows that a client which learns no name, and transfers nothing, waits for names.
-        let is_all = own().next().is_none() && !knowing.contains(&client);
+        // Nothing shows that a client which learns no name, and opens no connection, needs the names.
+        let learns_nothing = own().next().is_none() && !informed.contains(&client);
         let both = match (found, absent) {
-            (Some(found), Some(absent)) if is_all => {
+            (Some(found), Some(absent)) if learns_nothing => {
                 vec![of_server(&found), of_names(&found, &absent)]
             }
             (found, absent) => found.into_iter().chain(absent).collect(),
@@ -97,7 +99,10 @@ fn of_server(waiting: &PathFinding) -> PathFinding {
     PathFinding {
         finding: Finding {
             cause: Cause::NoAnswer,
-            advice: "Ping the server: it may be off, at another address, or behind a filter that drops what it is asked.".to_owned(),
+            confidence: waiting.finding.confidence.min(MOST_CONFIDENCE),
+            advice: "Ping the server: it may be off, at another address, or behind a filter that drops what it is asked. Where it answers, \
+                     no service listens at its port."
+                .to_owned(),
             ..waiting.finding.clone()
         },
         ..waiting.clone()

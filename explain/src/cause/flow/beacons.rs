@@ -168,7 +168,7 @@ pub(super) fn at_beacons(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::WakeUpLatency,
         confidence: 0.65,
         summary: format!(
-            "{name} answers {} of {} times up to {} late, at multiples of {}, which takes {} of the time for which its answers are awaited: \
+            "{name} answers {} of {} times up to {} late, at multiples of {}; this takes {} of the time for which its answers are awaited: \
              it sleeps, and wakes up at that interval.",
             format::count(answers.late.len() as u64),
             format::count(facts.model.turns.waits[end as usize].len() as u64),

@@ -115,7 +115,7 @@ impl AllTimes {
         if cost_ns < noticed_ns(rule.cause) {
             return rule.share * stats::ratio(own.active, self.active_ns);
         }
-        // A station that sleeps does so in the pauses of its own dialogue, too.
+        // The pauses of its client are no part of the time that a station which sleeps delays.
         let own_ns = if rule.cause == Cause::WakeUpLatency {
             own.busy
         } else {

@@ -55,7 +55,7 @@ pub(super) fn crumbs(facts: &FlowFacts<'_>) -> Option<Rule> {
         cause: Cause::SillyWindow,
         confidence: 0.6,
         summary: format!(
-            "{} sends {} segments of up to {} one by one, where {} fit, and hardly any ends a write: it has more to send and \
+            "{} sends {} segments of up to {} one by one, where {} are permitted, and hardly any ends a write: it has more to send and \
              sees no room for it. The window in this capture is larger ({}): something between them makes it smaller, or \
              its own stack does.",
             facts.sender,

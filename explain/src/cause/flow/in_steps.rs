@@ -18,10 +18,12 @@ const PROMPT_SEGMENTS: u64 = 2;
 const MIN_SEGMENTS: u64 = 2 * PROMPT_SEGMENTS;
 /// Fewer later ones are no habit.
 const MIN_LATER: usize = 20;
-/// Nearly all that the sender may have in flight.
+/// Most of what the sender may have in flight.
 const OF_WINDOW: f64 = 0.6;
 /// The round trip is longer by this factor than that of the handshake.
 const HELD_FACTOR: u64 = 2;
+/// Drivers merge what arrives within a millisecond; a radio sends aggregates of 5.5 ms at most (IEEE 802.11, `aPPDUMaxTime`).
+const MIN_HELD_NS: u64 = 10_000_000;
 
 /// What is acknowledged at a time once the buffer is full.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +47,10 @@ impl Steps {
             .filter(|(octets, _)| *octets > 0)
             .collect();
         let (first, others) = steps.split_at_checked(FIRST)?;
-        let is_prompt = |(octets, _): &&(u64, u64)| *octets <= PROMPT_SEGMENTS * facts.full;
+        // Those of a dialogue before the transfer show nothing.
+        let is_prompt = |(octets, _): &&(u64, u64)| {
+            (facts.full..=PROMPT_SEGMENTS * facts.full).contains(octets)
+        };
         let later = &others[others.len() / 4..];
         if first.iter().filter(is_prompt).count() < MIN_PROMPT || later.len() < MIN_LATER {
             return None;
@@ -55,7 +60,7 @@ impl Steps {
         let (base_ns, round_trip_ns) = (model.base_rtt_ns()?, model.round_trip_ns()?);
         let is_held = octets >= MIN_SEGMENTS * facts.full
             && octets as f64 >= OF_WINDOW * window as f64
-            && round_trip_ns >= HELD_FACTOR * base_ns;
+            && round_trip_ns >= (HELD_FACTOR * base_ns).max(base_ns + MIN_HELD_NS);
         is_held.then_some(Self {
             octets,
             base_ns,
@@ -78,7 +83,7 @@ impl Steps {
                 format::rate(facts.goodput()),
             ),
             evidence: evidence([
-                ("receive_window_share", facts.share(Limit::ReceiveWindow)),
+                ("limited_share", share.min(1.0)),
                 ("acknowledged_bytes_p50", self.octets as f64),
                 ("base_rtt_ns", self.base_ns as f64),
                 ("rtt_ns", self.round_trip_ns as f64),

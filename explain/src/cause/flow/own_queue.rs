@@ -13,10 +13,10 @@ const MIN_FEW: usize = 5;
 const MIN_FULL: usize = 20;
 /// Whoever keeps a path full has so many round trips for each of few segments.
 const FULL_OF_EACH_FEW: usize = 8;
-/// The shortest round trips, but for those of the beginning, percent.
-const SHORTEST: usize = 20;
-/// A round trip without a queue is longer than that of the handshake by less: by this part, and a tick of a small host or the time of some
-/// segments on a slow link.
+/// Percentile of the round trips that those of the beginning leave.
+const LOW_PERCENTILE: usize = 20;
+/// A round trip without a queue exceeds the shortest one by less than this: by this part of it, and a tick of a small host or the time of
+/// some segments on a slow link.
 const LONGER_DIVISOR: u64 = 2;
 const LONGER_NS: u64 = 2_000_000;
 /// A receiver that acknowledges late acknowledges a larger part of the window.
@@ -59,8 +59,8 @@ pub(super) fn grows_with_flight(facts: &FlowFacts<'_>, most: u64) -> bool {
     percentile(full, 25).is_some_and(|ns| ns >= least_ns)
 }
 
-/// True if hardly any round trip is as short as the handshake shows that of the empty path, although the receiver acknowledges a small part
-/// of `most` octets, the window, at a time: segments pass something one after the other.
+/// True if hardly any round trip is as short as the shortest one, although, as far as it shows, the receiver acknowledges a small part of
+/// `most` octets, the window, at a time: segments pass something one after the other.
 pub(super) fn always_waits(facts: &FlowFacts<'_>, most: u64) -> bool {
     let model = &facts.model;
     if model.is_near_receiver() {
@@ -70,12 +70,13 @@ pub(super) fn always_waits(facts: &FlowFacts<'_>, most: u64) -> bool {
     let steps = acks.map(|pair| pair[1].ack.saturating_sub(pair[0].ack));
     let step = percentile(steps.filter(|it| *it > 0).collect(), 50);
     !facts.begins_late()
+        && model.to_receiver.count() >= MIN_ROUND_TRIPS
         && step.is_some_and(|it| it * PARTS <= most)
         && are_always_longer(&model.to_receiver, 0)
 }
 
-/// True if hardly any round trip to the sender is as short as the shortest one and `reaction_ns`, in which the sender answers: what arrives
-/// at the receiver has always waited.
+/// True if hardly any round trip to the sender is nearly as short as the shortest one and `reaction_ns`, in which the sender answers: what
+/// arrives at the receiver has always waited.
 pub(super) fn waits_before_capture(facts: &FlowFacts<'_>, reaction_ns: u64) -> bool {
     let model = &facts.model;
     model.is_near_receiver()
@@ -83,8 +84,9 @@ pub(super) fn waits_before_capture(facts: &FlowFacts<'_>, reaction_ns: u64) -> b
         && are_always_longer(&model.to_sender, reaction_ns)
 }
 
+/// Where the handshake is answered by something nearer than the receiver, too, which cannot be told from waiting.
 fn are_always_longer(trips: &RoundTrips, by_ns: u64) -> bool {
-    let shortest_ns = trips.base_ns().zip(trips.percentile(SHORTEST));
+    let shortest_ns = trips.base_ns().zip(trips.percentile(LOW_PERCENTILE));
     shortest_ns.is_some_and(|(empty_ns, ns)| {
         ns >= empty_ns + empty_ns / LONGER_DIVISOR + LONGER_NS + by_ns
     })

@@ -55,7 +55,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
     if bursts.starts_ns.len() < MIN_SEGMENTS
         || share < MIN_PACED_SHARE
         || bursts.are_writes(facts)
-        // A burst answers what arrived since the one before.
+        // Acknowledgments wait for the next burst, and the one after it if they come late in an interval.
         || waits_before_capture(facts, 2 * bursts.interval_ns)
         || !(bursts.has_interval() || bursts.has_pace())
         || !bursts.is_constant(facts)
@@ -160,7 +160,7 @@ impl Bursts {
         let paces = intervals
             .iter()
             .zip(octets)
-            .map(|(ns, octets)| ns * facts.full / octets);
+            .map(|(ns, octets)| ns.saturating_mul(facts.full) / octets);
         let [interval_ns, spread_ns] = median_and_spread(intervals.clone())?;
         let [pace_ns, pace_spread_ns] = median_and_spread(paces.collect())?;
         Some(Self {
@@ -184,7 +184,7 @@ impl Bursts {
             )
         } else {
             format!(
-                "sends bursts of {:.1} segments on average, each of which is followed by {} for each of its segments",
+                "sends bursts of different sizes, {:.1} segments on average, and begins the next one {} later for each full segment",
                 self.segments,
                 format::time(self.pace_ns)
             )
@@ -208,8 +208,12 @@ impl Bursts {
 
     /// A sender that paces does not stop: its rate is that of its bursts.
     fn is_constant(&self, facts: &FlowFacts<'_>) -> bool {
-        let octets = self.segments * facts.full as f64;
-        let paced = stats::ratio(octets * 1e9, self.interval_ns as f64);
+        let full = facts.full as f64;
+        let paced = if self.has_interval() {
+            stats::ratio(self.segments * full * 1e9, self.interval_ns as f64)
+        } else {
+            stats::ratio(full * 1e9, self.pace_ns as f64)
+        };
         paced <= MAX_PACED * facts.goodput()
     }
 

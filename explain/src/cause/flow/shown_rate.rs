@@ -5,6 +5,7 @@ use super::rate::full_line;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
 use linerate_capture::model::Limit;
+use linerate_capture::tcp::End;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
@@ -197,8 +198,24 @@ fn shaper_wait_ns(facts: &FlowFacts<'_>, bytes_per_s: f64) -> Option<u64> {
     let is_routed = model.routers_to_sender.is_some_and(|it| it > 0);
     let is_beside = to_sender.base_ns()? < BESIDE_NS && !model.is_near_receiver() && !is_routed;
     let segment_ns = stats::ratio(facts.full as f64 * 1e9, bytes_per_s) as u64;
-    let passed_at_once = to_sender.percentile(0)? < segment_ns / 2;
+    let passed_at_once = to_sender.percentile(0)? < segment_ns / 2
+        || first_data_ns(facts).is_some_and(|ns| ns < segment_ns / 2);
     (waits_there && is_beside && passed_at_once && facts.shared.is_none()).then_some(wait_ns)
+}
+
+/// Time from the last packet of the handshake to the first data, if one end sends both: a link that is slow passes the former much sooner.
+fn first_data_ns(facts: &FlowFacts<'_>) -> Option<u64> {
+    let connection = facts.connection();
+    let opened_ns = connection
+        .handshake()
+        .ack_ns?
+        .checked_sub(connection.start_ns)?;
+    let first = facts.model.view.sent.first()?;
+    let is_of_client = facts.model.data_sender == End::First;
+    first
+        .time_ns
+        .checked_sub(opened_ns)
+        .filter(|_| is_of_client && u64::from(first.len) >= facts.full)
 }
 
 /// Where a full link is, in words: in the part of the path that transfers which fill it together have in common.

@@ -87,8 +87,9 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if let Some(rule) = silly_window(facts, full) {
         return Some(rule);
     }
-    // No link and no driver has a whole window acknowledged at a time.
-    if let Some(steps) = Steps::of(facts).filter(|_| shrunk.is_none() && shown.is_none()) {
+    // What fills a path, or is merged by drivers, is acknowledged without such waits.
+    let steps = Steps::of(facts).filter(|_| shrunk.is_none() && shown.is_none());
+    if let Some(steps) = steps.filter(|_| !rate::is_full(facts)) {
         return Some(steps.slow_reader(facts, full + late));
     }
     // A full path shows the same data in flight, and its queue hides how old acknowledgments are at the sender.

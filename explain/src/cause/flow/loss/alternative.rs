@@ -50,7 +50,7 @@ pub(in crate::cause::flow) fn alternative(facts: &FlowFacts<'_>, rule: &Rule) ->
         }
         Cause::RetransmissionStalls => Cause::RandomLoss,
         Cause::DuplexMismatch => Cause::LossInBursts,
-        Cause::NoAnswer if figure(unheard::IS_FULL).is_some() => Cause::MtuBlackHole,
+        Cause::NoAnswer if figure(unheard::MAY_BE_FULL).is_some() => Cause::MtuBlackHole,
         Cause::NoSack => pattern(facts),
         _ => return None,
     })

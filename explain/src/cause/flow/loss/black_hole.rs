@@ -39,7 +39,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let most = facts.mss().unwrap_or(u64::MAX).min(MAX_SEGMENT);
     let lens = view.sent.iter().map(|it| it.len);
     let full = lens.filter(|it| u64::from(*it) <= most).max()?;
-    if facts.full > most && facts.mss().is_none() {
+    if facts.full > most && facts.mss().is_none_or(|mss| mss > MAX_SEGMENT) {
         return None;
     }
     let first_full = view.sent.iter().find(|it| it.len >= full)?;
@@ -49,7 +49,7 @@ fn never_acknowledged(facts: &FlowFacts<'_>) -> Option<Rule> {
     let shrunk = view.sent.iter().find(is_smaller);
     let shrunk_ns = shrunk.map_or(u64::MAX, |it| it.time_ns);
     let is_repeated =
-        |it: &&Transmission| it.len >= full && it.is_retransmission() && it.time_ns < shrunk_ns;
+        |it: &&Transmission| it.len == full && it.is_retransmission() && it.time_ns < shrunk_ns;
     let repeated = view.sent.iter().filter(is_repeated).count();
     // Without payload before, only the handshake was acknowledged.
     let acked = view.acks.last().map_or(0, |ack| ack.ack);

@@ -22,7 +22,7 @@ const PLAIN_SILENCE_NS: u64 = 2_900_000_000;
 const FAR_LONGER: u64 = 5;
 /// Losses as rare as those of the whole transfer take the repetitions of one of them with them less often than this, by chance.
 const MAX_BY_CHANCE: f64 = 0.001;
-/// Two repetitions do not arrive.
+/// Three: two repetitions are lost, and the third one arrives.
 const MIN_EXPIRIES: u32 = 3;
 /// A silence is longer than any queue of the path accounts for if it takes this many round trips.
 const MIN_ROUND_TRIPS: u64 = 4;
@@ -65,9 +65,10 @@ pub(super) fn interrupted(facts: &FlowFacts<'_>) -> Option<Rule> {
     let is_loss = |it: &Silence| misses_at(facts, it.start_ns);
     let longest = *silences.iter().max_by_key(|it| it.ns)?;
     // Hardly any loss by chance takes so many repetitions with it.
-    let is_far_longer =
-        longest.ns >= FAR_LONGER * least_silence_ns(facts) || is_no_chance(facts, longest.ns);
-    let is_among_losses = || other_episodes(facts, &silences) >= 1 && !is_far_longer;
+    let is_far_longer = longest.ns >= FAR_LONGER * least_silence_ns(facts);
+    let is_among_losses = || {
+        other_episodes(facts, &silences) >= 1 && !is_far_longer && !is_no_chance(facts, longest.ns)
+    };
     if facts.model.is_near_receiver()
         && (silences.len() >= 2 || is_among_losses())
         && !is_backed_off(facts, &silences)
@@ -211,8 +212,8 @@ fn is_no_chance(facts: &FlowFacts<'_>, silence_ns: u64) -> bool {
     let expiries = (silence_ns / timer_ns + 1).ilog2();
     let lost = view.lost() as f64;
     let share = lost / view.sent.len() as f64;
-    // The last repetition arrives. Of one that does not, the timer may be a longer one.
-    expiries >= MIN_EXPIRIES && lost * share.powi(expiries as i32 - 1) < MAX_BY_CHANCE
+    // The last repetition arrives. Where one only is lost, the timer may be a longer one.
+    expiries >= MIN_EXPIRIES && lost > 0.0 && lost * share.powi(expiries as i32 - 1) < MAX_BY_CHANCE
 }
 
 /// True if the receiver misses a segment before others that arrived until then.

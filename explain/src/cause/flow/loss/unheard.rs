@@ -15,7 +15,7 @@ const MIN_REPEATED: usize = 3;
 const ANY_MSS: u64 = 536;
 
 /// The evidence that what is repeated may exceed the MTU of the path.
-pub(super) const IS_FULL: &str = "may_be_full";
+pub(super) const MAY_BE_FULL: &str = "may_be_full";
 
 /// The same octets again and again, of which nothing is acknowledged.
 pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
@@ -58,7 +58,7 @@ pub(super) fn nothing_comes_back(facts: &FlowFacts<'_>) -> Option<Rule> {
     // What ends a write may be smaller than a full segment.
     let is_large = u64::from(first.len) > ANY_MSS && !first.is_pushed;
     if is_large {
-        figures.insert(IS_FULL.to_owned(), 1.0);
+        figures.insert(MAY_BE_FULL.to_owned(), 1.0);
     }
     // The other end is there, and has not received it.
     let is_alive = view.acks.iter().any(|it| it.number > copies[1].number);
