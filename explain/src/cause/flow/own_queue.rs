@@ -84,7 +84,7 @@ pub(super) fn waits_before_capture(facts: &FlowFacts<'_>, reaction_ns: u64) -> b
         && are_always_longer(&model.to_sender, reaction_ns)
 }
 
-/// Where the handshake is answered by something nearer than the receiver, too, which cannot be told from waiting.
+/// True as well where something nearer than the receiver answers the handshake: nothing distinguishes that from waiting.
 fn are_always_longer(trips: &RoundTrips, by_ns: u64) -> bool {
     let shortest_ns = trips.base_ns().zip(trips.percentile(LOW_PERCENTILE));
     shortest_ns.is_some_and(|(empty_ns, ns)| {
