@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "settings.h"
+
 #define RING 256
 
 struct end {
@@ -24,29 +26,10 @@ struct end {
     long sent, copies, lost, late, early, deferred, excessive;
 } ends[2];
 
-static char **words;
-static int count_of_words;
-static volatile sig_atomic_t is_over;
 static int percent;  // Of the frames with more than 200 octets that are sent twice.
 static double rate, beacon, awake_for, awake_until, origin;
 static long waits_for_beacon;
 
-static const char *text(const char *key, const char *otherwise) {
-    size_t octets = strlen(key);
-    for (int i = 0; i < count_of_words; i++)
-        if (!strncmp(words[i], key, octets) && words[i][octets] == '=') return words[i] + octets + 1;
-    return otherwise;
-}
-static double number(const char *key, double otherwise) {
-    const char *it = text(key, NULL);
-    return it ? atof(it) : otherwise;
-}
-static double now(void) {
-    struct timespec it;
-    clock_gettime(CLOCK_MONOTONIC, &it);
-    return it.tv_sec + it.tv_nsec / 1e9;
-}
-static void over(int it) { (void)it; is_over = 1; }
 
 static int tap(const char *space, const char *device) {
     char path[128];

@@ -14,33 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static char **words;
-static int count_of_words;
-static char block[1 << 20];
-static volatile sig_atomic_t is_over;
+#include "settings.h"
 
-static const char *text(const char *key, const char *otherwise) {
-    size_t octets = strlen(key);
-    for (int i = 0; i < count_of_words; i++)
-        if (!strncmp(words[i], key, octets) && words[i][octets] == '=') return words[i] + octets + 1;
-    return otherwise;
-}
-static double number(const char *key, double otherwise) {
-    const char *it = text(key, NULL);
-    return it ? atof(it) : otherwise;
-}
-static double now(void) {
-    struct timespec it;
-    clock_gettime(CLOCK_MONOTONIC, &it);
-    return it.tv_sec + it.tv_nsec / 1e9;
-}
+static char block[1 << 20];
+
 static void wait_s(double seconds) {
     if (seconds <= 0) return;
     struct timespec it = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
     nanosleep(&it, NULL);
 }
 static double around(double mean, double share) { return mean * (1 + share * (2.0 * rand() / RAND_MAX - 1)); }
-static void over(int it) { (void)it; is_over = 1; }
 static void fail(const char *what) {
     printf("{\"failed\": \"%s: %s\"}\n", what, strerror(errno));
     exit(1);

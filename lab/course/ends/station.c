@@ -16,30 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "settings.h"
+
 typedef unsigned char octet;
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 enum { CLOSED, OPENING, ANSWERED, OPEN };
 
-static char **words;
-static int count_of_words, tun;
-static volatile sig_atomic_t is_over;
+static int tun;
 
-static const char *text(const char *key, const char *otherwise) {
-    size_t octets = strlen(key);
-    for (int i = 0; i < count_of_words; i++)
-        if (!strncmp(words[i], key, octets) && words[i][octets] == '=') return words[i] + octets + 1;
-    return otherwise;
-}
-static double number(const char *key, double otherwise) {
-    const char *it = text(key, NULL);
-    return it ? atof(it) : otherwise;
-}
-static double now(void) {
-    struct timespec it;
-    clock_gettime(CLOCK_MONOTONIC, &it);
-    return it.tv_sec + it.tv_nsec / 1e9;
-}
-static void over(int it) { (void)it; is_over = 1; }
 static uint32_t get32(const octet *at) { return (uint32_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]; }
 static uint32_t get16(const octet *at) { return at[0] << 8 | at[1]; }
 static void put32(octet *at, uint32_t it) { at[0] = it >> 24, at[1] = it >> 16, at[2] = it >> 8, at[3] = it; }
