@@ -3,10 +3,10 @@
 
 use super::facts::FlowFacts;
 use super::rule::Rule;
+use super::unread::reads_slowly;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, percentile};
+use linerate_capture::model::percentile;
 use linerate_results::format;
-use linerate_results::record::Cause;
 
 /// Acknowledgments before the buffer is full: the first flight of most hosts (RFC 6928) has ten segments.
 const FIRST: usize = 8;
@@ -34,6 +34,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// `None` if the receiver always acknowledges a part of the window, or a whole one from the beginning on, or without a wait.
     pub(super) fn of(facts: &FlowFacts<'_>) -> Option<Self> {
         let model = &facts.model;
         let shift = model.scale.shift().filter(|_| !facts.begins_late())?;
@@ -69,11 +70,10 @@ impl Steps {
     }
 
     pub(super) fn slow_reader(self, facts: &FlowFacts<'_>, share: f64) -> Rule {
-        Rule {
+        reads_slowly(
             share,
-            cause: Cause::ReceiverReadsSlowly,
-            confidence: 0.8,
-            summary: format!(
+            0.8,
+            format!(
                 "{} acknowledges segments as they arrive at first, and then {} at a time, which takes the round trip from {} to {}: what \
                  arrived waits for its program, which reads {}.",
                 facts.receiver,
@@ -82,7 +82,7 @@ impl Steps {
                 format::time(self.round_trip_ns),
                 format::rate(facts.goodput()),
             ),
-            evidence: evidence([
+            evidence([
                 ("limited_share", share.min(1.0)),
                 ("acknowledged_bytes_p50", self.octets as f64),
                 ("base_rtt_ns", self.base_ns as f64),
@@ -90,10 +90,6 @@ impl Steps {
                 ("most_window_bytes", facts.model.largest_window() as f64),
                 ("read_bytes_per_s", facts.goodput()),
             ]),
-            advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays the problem."
-                .to_owned(),
-            limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
-            has_gain: true,
-        }
+        )
     }
 }

@@ -95,7 +95,7 @@ fn are_always_longer(trips: &RoundTrips, by_ns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cause::synthetic::{MS, MSS, Script, US};
+    use crate::cause::synthetic::{MS, MSS, Script, US, stamps};
     use linerate_capture::tcp::{End, Segment};
 
     /// Up to ten segments in flight, each of which takes a link `each_ns`.
@@ -133,13 +133,6 @@ mod tests {
     /// A download in bursts of four segments after some 3 ms each over a path of 6 ms, captured at its receiver; the data echoes what was acknowledged
     /// `after_ms` before.
     fn waits(after_ms: u64) -> bool {
-        let stamps = |ns: u64, echo_ns: u64| {
-            let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
-            let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
-            options[4..8].copy_from_slice(&ticks(ns));
-            options[8..].copy_from_slice(&ticks(echo_ns));
-            options
-        };
         let mut download = Script::open_with(End::Second, [6 * MS, MS / 50], 60_000, &stamps(1, 1));
         let (mut seq, data) = (1, Segment::ACK);
         for burst in 0..400 {

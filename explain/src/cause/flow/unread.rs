@@ -8,7 +8,7 @@ use linerate_capture::model::Limit;
 use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Evidence: the share of the acknowledged octets that waited.
 pub(super) const UNREAD: &str = "unread_share";
@@ -62,11 +62,10 @@ impl Unread {
     }
 
     pub(super) fn slow_reader(self, facts: &FlowFacts<'_>, share: f64) -> Rule {
-        Rule {
+        reads_slowly(
             share,
-            cause: Cause::ReceiverReadsSlowly,
-            confidence: 0.8,
-            summary: format!(
+            0.8,
+            format!(
                 "{}'s window falls {} as data arrives, by {} of what is acknowledged in all, and opens again later: \
                  what arrived waits for its program, which reads {}.",
                 facts.receiver,
@@ -74,19 +73,34 @@ impl Unread {
                 format::percent(self.share),
                 format::rate(facts.goodput()),
             ),
-            evidence: evidence([
+            evidence([
                 ("receive_window_share", facts.share(Limit::ReceiveWindow)),
                 (UNREAD, self.share),
                 ("window_falls", self.falls as f64),
                 ("most_window_bytes", facts.model.largest_window() as f64),
                 ("read_bytes_per_s", facts.goodput()),
             ]),
-            advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only \
-                     delays the problem."
-                .to_owned(),
-            limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
-            has_gain: true,
-        }
+        )
+    }
+}
+
+/// The rule of a program that reads slowly, which explains this share of the time.
+pub(super) fn reads_slowly(
+    share: f64,
+    confidence: f64,
+    summary: String,
+    evidence: BTreeMap<String, f64>,
+) -> Rule {
+    Rule {
+        share,
+        cause: Cause::ReceiverReadsSlowly,
+        confidence,
+        summary,
+        evidence,
+        advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays the problem."
+            .to_owned(),
+        limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
+        has_gain: true,
     }
 }
 

@@ -10,7 +10,7 @@ use super::rate;
 use super::rhythm::Rhythm;
 use super::rule::Rule;
 use super::silly_window::{silly_at_edges, silly_window};
-use super::unread::{UNREAD, Unread};
+use super::unread::{UNREAD, Unread, reads_slowly};
 use crate::cause::scored::evidence;
 use linerate_capture::model::{Limit, Span, WindowScale, percentile};
 use linerate_results::format;
@@ -87,9 +87,13 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
     if let Some(rule) = silly_window(facts, full) {
         return Some(rule);
     }
+    // No unread data shows in the window.
+    let is_read = shrunk.is_none() && shown.is_none();
     // What fills a path, or is merged by drivers, is acknowledged without such waits.
-    let steps = Steps::of(facts).filter(|_| shrunk.is_none() && shown.is_none());
-    if let Some(steps) = steps.filter(|_| !rate::is_full(facts)) {
+    if is_read
+        && !rate::is_full(facts)
+        && let Some(steps) = Steps::of(facts)
+    {
         return Some(steps.slow_reader(facts, full + late));
     }
     // A full path shows the same data in flight, and its queue hides how old acknowledgments are at the sender.
@@ -103,7 +107,7 @@ pub(super) fn receive_window(facts: &FlowFacts<'_>) -> Option<Rule> {
         return None;
     }
     // A larger window would not arrive sooner where something before the receiver, or the receiver, always has segments to pass.
-    if shrunk.is_none() && shown.is_none() && always_waits(facts, facts.model.largest_window()) {
+    if is_read && always_waits(facts, facts.model.largest_window()) {
         return None;
     }
     Some(match (shrunk, shown) {
@@ -197,24 +201,18 @@ fn closed_window(facts: &FlowFacts<'_>, closed: f64, full: f64) -> Rule {
             has_gain: true,
         };
     }
-    Rule {
-        share: closed + full,
-        cause: Cause::ReceiverReadsSlowly,
-        confidence: 0.9,
-        summary: format!(
+    reads_slowly(
+        closed + full,
+        0.9,
+        format!(
             "{} closes its window {} and keeps it closed for {} of the time: its program reads {}, less than arrives.",
             facts.receiver,
             format::counted(facts.stats().zero_windows, "time"),
             format::percent(closed),
             format::rate(facts.goodput()),
         ),
-        evidence: figures,
-        advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays \
-                 the problem."
-            .to_owned(),
-        limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
-        has_gain: true,
-    }
+        figures,
+    )
 }
 
 /// Octets that usually pass from one closing of the window to the next.
@@ -310,11 +308,10 @@ fn slow_reader(facts: &FlowFacts<'_>, window: ShrunkWindow) -> Rule {
     } else {
         String::new()
     };
-    Rule {
-        share: full,
-        cause: Cause::ReceiverReadsSlowly,
-        confidence: 0.8,
-        summary: format!(
+    reads_slowly(
+        full,
+        0.8,
+        format!(
             "{}'s window stays at {} or less for most of the time, where {} were granted before{filled}: what arrived waits \
              for its program, which reads {}.",
             facts.receiver,
@@ -322,18 +319,13 @@ fn slow_reader(facts: &FlowFacts<'_>, window: ShrunkWindow) -> Rule {
             format::bytes(largest),
             format::rate(facts.goodput()),
         ),
-        evidence: evidence([
+        evidence([
             ("receive_window_share", full),
             ("window_bytes_p75", usual as f64),
             ("most_window_bytes", largest as f64),
             ("read_bytes_per_s", facts.goodput()),
         ]),
-        advice: "Read more often and in larger blocks, or spend less time on each block; a larger window only delays \
-                 the problem."
-            .to_owned(),
-        limits: &[Limit::ClosedWindow, Limit::ReceiveWindow, Limit::LateAck],
-        has_gain: true,
-    }
+    )
 }
 
 fn small_window(facts: &FlowFacts<'_>, full: f64) -> Rule {

@@ -1,7 +1,7 @@
 //! Lines that are full although little is in flight, or for reasons that look like others.
 
 use super::causes;
-use crate::cause::synthetic::{MS, MSS, Script, US};
+use crate::cause::synthetic::{MS, MSS, Script, US, stamps};
 use linerate_capture::tcp::{End, Segment};
 use linerate_results::record::Cause;
 
@@ -127,13 +127,6 @@ fn a_server_that_thinks_behind_an_upload_is_late_however_full_the_path_was() {
 /// An upload over a path of 6 ms whose segments leave each 3.5 ms, 14 ms after they were written, by their time stamps; the first ones leave
 /// at once. The sender is `to_sender_us` from the capture point, where its packets have this hop limit.
 fn shaped(to_sender_us: u64, hop_limit: u8) -> Vec<Cause> {
-    let stamps = |ns: u64, echo_ns: u64| {
-        let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
-        let ticks = |ns: u64| ((ns / MS) as u32 + 1_000).to_be_bytes();
-        options[4..8].copy_from_slice(&ticks(ns));
-        options[8..].copy_from_slice(&ticks(echo_ns));
-        options
-    };
     let legs_ns = [6 * MS, to_sender_us * US];
     let mut upload = Script::open_with(End::First, legs_ns, 60_000, &stamps(1, 1));
     upload.hop_limits = [hop_limit, 61];
