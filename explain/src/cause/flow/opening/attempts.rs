@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cut_off::CutOff;
 use super::kind::{FIRST_TIMEOUT_NS, Opening, opening, syns, unanswered};
+use super::queued::queued_ns;
 use crate::cause::busy::union_ns;
 use crate::cause::flow::exchange::server_of;
 use linerate_capture::reader::Address;
@@ -82,7 +83,8 @@ pub(super) fn attempts(flows: &[Flow]) -> BTreeMap<Key, Attempts> {
     for (flow, kind) in flows.iter().zip(kinds) {
         let cut_off = CutOff::among(flows, flow);
         let cut = cut_off.map(|it| (Opening::CutOff, it.lasted_ns));
-        let Some((opening, time_ns)) = cut.or(kind) else {
+        let queued = || Some((Opening::Queued, queued_ns(flows, flow)?));
+        let Some((opening, time_ns)) = cut.or(kind).or_else(queued) else {
             continue;
         };
         let [client, server] = client_and_server(flow);

@@ -136,6 +136,17 @@ pub(super) fn finding(
             "The server's program ended (it crashed, was stopped, or ran out of memory), or it closed the connection before it had read all: \
              read its log, and that of its host, at that time, and let the client transfer the rest again.",
         ),
+        Opening::Queued => (
+            Cause::SlowHandshake,
+            0.8,
+            format!(
+                "{server} answered the SYN of {connections} from {client}, and ignored what {client} sent next, for {} in all, while it \
+                 answered other connections: its accept queue was full.",
+                format::time(attempts.passed_ns())
+            ),
+            "The program at that port accepts connections too slowly or serves one at a time: accept at once, serve several, or keep \
+             connections open; a larger backlog (listen, net.core.somaxconn, lwIP: TCP_LISTEN_BACKLOG) only lets more of them wait.",
+        ),
         Opening::Slow => (
             Cause::SlowHandshake,
             0.85,
@@ -166,6 +177,9 @@ pub(super) fn finding(
     }
     if opening == Opening::LastUnanswered {
         figures.insert(HANG_NS.to_owned(), attempts.time_ns as f64);
+    }
+    if opening == Opening::Queued {
+        figures.insert("ignored_ns".to_owned(), attempts.passed_ns() as f64);
     }
     if let Some(after_ns) = accepted.after_ns {
         figures.insert("accepted_after_ns".to_owned(), after_ns as f64);

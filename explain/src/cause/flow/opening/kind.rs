@@ -21,6 +21,8 @@ pub(super) enum Opening {
     Refused,
     /// It took more than a round trip.
     Slow,
+    /// It opened, and its server's host ignored what followed until the program accepted it.
+    Queued,
     /// It opened, and the server's host reset it in the middle of a transfer.
     CutOff,
 }
@@ -38,7 +40,7 @@ pub(super) const MOST: f64 = 0.5;
 /// Resets that answer data, and repetitions that nothing answers, at least: fewer may be the end of a connection.
 pub(super) const MIN_REPEATED: usize = 3;
 /// Each path carries a segment of this size (RFC 9293 section 3.7.1: the default MSS): what is larger may exceed its MTU.
-const ANY_MSS: u32 = 536;
+pub(super) const ANY_MSS: u32 = 536;
 /// A timer waits twice as long each time (RFC 6298 section 5.5); a program that begins again waits for something else.
 const MAX_BACKOFF: u64 = 4;
 

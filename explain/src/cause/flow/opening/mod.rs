@@ -5,6 +5,7 @@
 //! | `kind` | how a connection failed to open, or opened |
 //! | `request` | requests that are never answered |
 //! | `cut_off` | transfers that a reset ends |
+//! | `queued` | connections that wait in a full accept queue |
 //! | `attempts` | attempts by hosts and port |
 //! | `accepted` | what else those ports accepted |
 //! | `finding` | the sentence |
@@ -20,6 +21,9 @@ mod finding;
 mod hang_tests;
 mod kind;
 mod many;
+mod queued;
+#[cfg(test)]
+mod queued_tests;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -95,7 +99,7 @@ pub(super) fn openings(flows: &[Flow]) -> Vec<PathFinding> {
                 is_aside(&attempts, accepted, &times) || is_retried(&attempts, accepted, &by_port)
             }
             Opening::NoAnswer => is_unknown(&attempts, accepted),
-            Opening::Slow => is_short(&attempts, accepted, &times),
+            Opening::Slow | Opening::Queued => is_short(&attempts, accepted, &times),
             _ => false,
         };
         if is_nothing || is_background(opening, &attempts, &by_port) {
