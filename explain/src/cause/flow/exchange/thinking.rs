@@ -32,6 +32,8 @@ pub(super) const PERSON_NS: u64 = 400_000_000;
 pub(super) const MIN_TIMES: usize = 3;
 /// News and a person's input are shorter.
 pub(super) const ANSWER_SEGMENTS: u64 = 4;
+/// An answer is longer than what its server writes before it works, by this factor: what comes piece by piece has pieces of like size.
+const HEAD_FACTOR: u64 = 4;
 /// Times that vary by a smaller part of their median may be as regular as a timer.
 const MIN_SPREAD_PART: u64 = 10;
 /// Payload after a shorter silence belongs to the same write.
@@ -259,12 +261,12 @@ fn think_ns(facts: &FlowFacts<'_>, wait: &Wait, leg_ns: u64) -> Option<u64> {
     Some(wait.ns.saturating_sub(leg_ns.max(stack_ns.unwrap_or(0))))
 }
 
-/// True for a pause behind a few octets, after which a transfer begins: they confirmed the request (HTTP/2 `SETTINGS`,
-/// HTTP `100 Continue`, TLS session tickets).
+/// True for a pause behind a few octets, after which a transfer begins, or many times as much: they confirmed the request (HTTP/2 `SETTINGS`,
+/// HTTP `100 Continue`, TLS session tickets), or are the status line of a server that writes it before it works.
 fn is_answer_after_pause(facts: &FlowFacts<'_>, pause: &Wait) -> bool {
     !pause.has_loss
         && pause.bytes_before < facts.full
-        && pause.bytes >= ANSWER_SEGMENTS * facts.full
+        && pause.bytes >= (ANSWER_SEGMENTS * facts.full).min(HEAD_FACTOR * pause.bytes_before)
 }
 
 /// Time in which one end waits for the other: without the long pauses of the client.

@@ -211,3 +211,25 @@ fn a_person_or_a_player_who_asks_for_files_keeps_nobody_waiting() {
     assert!(!thinks(&files([640, 1_210, 520, 1_150, 990], None)));
     assert!(!thinks(&files([0; 5], Some(800))));
 }
+
+/// Answers in two parts, the second 145 ms to 155 ms after the first, captured at the client, which asks again at once.
+fn in_two_parts(octets: [u32; 2]) -> Vec<Cause> {
+    let mut dialogue = Script::open(End::Second, MS, 20 * US, 60_000);
+    for number in 0..30_u64 {
+        dialogue.after(20 * US).write(End::First, 90);
+        dialogue.after(MS).write(End::Second, octets[0]);
+        dialogue.after(20 * US).confirm(End::First);
+        dialogue
+            .after((145 + number * 7 % 11) * MS)
+            .write(End::Second, octets[1]);
+        dialogue.after(20 * US).confirm(End::First);
+    }
+    causes(dialogue)
+}
+
+#[test]
+fn a_status_line_before_the_work_is_no_answer() {
+    assert_eq!(in_two_parts([43, 645]), [Cause::ServerThinkTime]);
+    let like = in_two_parts([400, 645]);
+    assert!(!like.contains(&Cause::ServerThinkTime), "{like:?}");
+}
