@@ -66,6 +66,8 @@ const MIN_PATH_NS: u64 = 1_500_000;
 const MOST_BETWEEN: usize = 64;
 /// What comes again later is repeated by a timer (RFC 6298 section 2.4, less the resolution of Linux's timers).
 const MAX_AGAIN_NS: u64 = 190_000_000;
+/// A round trip of so many ticks of a clock ends in a later one, however the ticks lie.
+const MIN_TICKS: f64 = 2.0;
 
 /// One direction of a connection, in capture order.
 #[derive(Clone, Debug, Default)]
@@ -242,11 +244,15 @@ impl DirectionView {
         let acks = &self.acks;
         let mut highest = 0;
         let mut repeated = HashSet::default();
-        // Gaps that were captured: their first octet, and when what follows them came.
-        let mut gaps: Vec<(u64, u64)> = Vec::new();
+        // No sender repeats anything in the tick in which it sent what lies behind a gap: it hears of the gap a round trip later.
+        let shows_tick = self
+            .tick_ns()
+            .is_some_and(|tick_ns| tick_ns * MIN_TICKS <= (to_receiver_ns + to_sender_ns) as f64);
+        // Gaps that were captured: their first octet, when what follows them came, and its time stamp.
+        let mut gaps: Vec<(u64, u64, u32)> = Vec::new();
         for sent in &mut self.sent {
             if sent.start > highest && highest > 0 {
-                gaps.push((highest, sent.time_ns));
+                gaps.push((highest, sent.time_ns, sent.timestamp));
             }
             highest = highest.max(sent.end);
             let is_fast = sent.class == PacketClass::FastRetransmission;
@@ -262,10 +268,12 @@ impl DirectionView {
                 .iter()
                 .rev()
                 .take(64)
-                .find(|(start, _)| *start <= sent.start);
+                .find(|(start, ..)| *start <= sent.start);
             let fills_soon = !self.is_numbered
-                && gap.is_some_and(|(_, since_ns)| {
-                    to_sender_ns >= MIN_PATH_NS && sent.time_ns - since_ns < to_sender_ns / 4 * 3
+                && gap.is_some_and(|(_, since_ns, stamp)| {
+                    let is_soon = to_sender_ns >= MIN_PATH_NS
+                        && sent.time_ns - since_ns < to_sender_ns / 4 * 3;
+                    is_soon || shows_tick && sent.timestamp != 0 && sent.timestamp == *stamp
                 });
             let at = acks.partition_point(|ack| ack.time_ns < sent.time_ns);
             let answer = acks[at..]
@@ -321,19 +329,22 @@ impl DirectionView {
     /// Times at which the sender's clock stamped each segment, on the scale of the capture's; `None` if it does not stamp
     /// them in ticks of 10 ms or less.
     pub fn stamped_times_ns(&self) -> Option<Vec<u64>> {
-        let stamped: Vec<&Transmission> = self.sent.iter().filter(|it| it.timestamp != 0).collect();
-        let (first, last) = (stamped.first()?, stamped.last()?);
-        let ticks = last.timestamp.wrapping_sub(first.timestamp);
-        let span_ns = last.time_ns.saturating_sub(first.time_ns);
-        if stamped.len() != self.sent.len() || ticks == 0 || ticks > 1 << 31 {
-            return None;
-        }
-        let tick_ns = span_ns as f64 / f64::from(ticks);
+        let first = self.sent.first()?;
+        let tick_ns = self.tick_ns()?;
         let times = self.sent.iter().map(|it| {
             let since = it.timestamp.wrapping_sub(first.timestamp) as i32;
             first.time_ns + (f64::from(since.max(0)) * tick_ns) as u64
         });
         (tick_ns <= 10.5e6).then(|| times.collect())
+    }
+
+    /// Length of a tick of the sender's time stamps. `None` if not all segments are stamped.
+    fn tick_ns(&self) -> Option<f64> {
+        let is_stamped = self.sent.iter().all(|it| it.timestamp != 0);
+        let (first, last) = (self.sent.first()?, self.sent.last()?);
+        let ticks = last.timestamp.wrapping_sub(first.timestamp);
+        let span_ns = last.time_ns.saturating_sub(first.time_ns);
+        (is_stamped && ticks != 0 && ticks <= 1 << 31).then(|| span_ns as f64 / f64::from(ticks))
     }
 
     /// Acknowledgments that report octets which arrived twice.

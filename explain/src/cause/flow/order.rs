@@ -1,9 +1,10 @@
 //! Segments that overtake each other, or arrive twice.
 
 use super::facts::FlowFacts;
+use super::rate;
 use super::rule::Rule;
 use crate::cause::scored::evidence;
-use linerate_capture::model::{Limit, Transmission};
+use linerate_capture::model::{DirectionView, Limit, Transmission};
 use linerate_capture::tcp::PacketClass;
 use linerate_results::format;
 use linerate_results::record::Cause;
@@ -13,6 +14,8 @@ use linerate_results::stats;
 const MIN_REORDERED: f64 = 0.01;
 /// Reordering that costs less of the time, and makes the sender repeat nothing, does not matter.
 const MIN_REORDERING_COST: f64 = 0.04;
+/// A path that is full for a larger share of the time would hardly be faster, whatever makes up the rest.
+const NEARLY_FULL: f64 = 0.85;
 /// So many segments that arrive behind a gap make a sender repeat what it lacks (RFC 5681 section 3.2).
 const MIN_PLACES: usize = 3;
 /// Segments between a packet and its copy at most.
@@ -44,6 +47,12 @@ fn is_tolerated(facts: &FlowFacts<'_>) -> bool {
     stats::ratio(far as f64, sent.len() as f64) < MIN_REORDERED
 }
 
+/// Segments that the sender repeated needlessly, as the receiver reports or the time of its answer shows.
+fn needless(view: &DirectionView) -> u64 {
+    let answered = view.overtaken() - view.overtaken_before();
+    answered.max(view.dsacks())
+}
+
 pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
     let stats = facts.stats();
     let overtaken = overtaken(facts);
@@ -57,10 +66,9 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
         + facts.share(Limit::InFlight)
         + facts.share(Limit::Timeout);
     // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
-    let is_harmless = share < MIN_REORDERING_COST
-        && (part < MIN_REORDERED || is_tolerated(facts))
-        && facts.model.view.dsacks() < MIN_COUNT;
-    if is_harmless {
+    let is_tolerated = share < MIN_REORDERING_COST && (part < MIN_REORDERED || is_tolerated(facts));
+    let is_full = rate::busy_share(facts) >= NEARLY_FULL;
+    if (is_tolerated || is_full) && needless(&facts.model.view) < MIN_COUNT {
         return None;
     }
     Some(Rule {
@@ -97,8 +105,12 @@ pub(super) fn duplicates(facts: &FlowFacts<'_>) -> Option<Rule> {
         let is_candidate = !view.is_numbered
             && sent.is_retransmission()
             && sent.class != PacketClass::TimeoutRetransmission;
+        // A copy has the time stamp of its original, too.
         let is_copy_of = |it: &Transmission| {
-            it.start == sent.start && it.end == sent.end && sent.time_ns - it.time_ns < rtt_ns / 2
+            it.start == sent.start
+                && it.end == sent.end
+                && it.timestamp == sent.timestamp
+                && sent.time_ns - it.time_ns < rtt_ns / 2
         };
         let mut before = view.sent[..at].iter().rev().take(MOST_BETWEEN);
         count += u64::from(is_candidate && before.any(is_copy_of));
