@@ -129,57 +129,6 @@ fn late_acknowledgments_are_no_queue() {
 }
 
 #[test]
-fn what_a_gap_misses_sooner_than_a_round_trip_was_overtaken() {
-    // Near the receiver, 20 ms from the sender.
-    let mut download = Download::open(20 * MS, MS / 50, 60_000);
-    download.data(39 * MS, 500, (1, 1));
-    for pair in 0..30_u32 {
-        let at_ns = 40 * MS + u64::from(pair) * 10 * MS;
-        let seq = 500 + (1 + 2 * pair) * MSS;
-        download.data(at_ns, seq + MSS, (1, 1));
-        for _ in 0..3 {
-            download.ack(at_ns + 1000, seq);
-        }
-        download.data(at_ns + 5 * MS, seq, (1, 1));
-        download.ack(at_ns + 5 * MS + 1000, seq + 2 * MSS);
-    }
-    let model = download.model();
-    assert_eq!((model.view.lost(), model.view.overtaken()), (0, 30));
-}
-
-#[test]
-fn what_is_stamped_after_later_segments_replaces_a_lost_one() {
-    let mut download = Download::open(MS, MS / 50, 60_000);
-    download.stamps = true;
-    let stamp = |at_ns: u64| ((at_ns / MS) as u32, 1);
-    for pair in 0..30_u32 {
-        let at_ns = 40 * MS + u64::from(pair) * 10 * MS;
-        let seq = 500 + 2 * pair * MSS;
-        download.data(at_ns, seq + MSS, stamp(at_ns));
-        download.ack(at_ns + 1000, seq);
-        // Soon enough to be an overtaken one, by time.
-        download.data(at_ns + 2 * MS, seq, stamp(at_ns + 2 * MS));
-        download.ack(at_ns + 2 * MS + 1000, seq + 2 * MSS);
-    }
-    let view = download.model().view;
-    assert_eq!((view.lost(), view.overtaken()), (30, 0));
-}
-
-#[test]
-fn what_a_timeout_repeats_needlessly_was_not_overtaken() {
-    let mut download = Download::open(MS, MS / 50, 60_000);
-    for number in 0..30_u32 {
-        let at_ns = 40 * MS + u64::from(number) * 300 * MS;
-        let seq = 500 + number * MSS;
-        for at_ns in [at_ns, at_ns + 210 * MS] {
-            download.data(at_ns, seq, (1, 1));
-            download.ack(at_ns + 1000, seq + MSS);
-        }
-    }
-    assert_eq!(download.model().view.overtaken(), 0);
-}
-
-#[test]
 fn longer_options_of_duplicate_acknowledgments_show_selective_ones_even_if_not_captured() {
     let is_selective = |options_len: u8| {
         let mut download = Download::open(20 * MS, MS / 50, 60_000);

@@ -2,6 +2,7 @@
 
 mod download;
 mod limits;
+mod overtaken;
 mod policers;
 mod receiver;
 mod unseen;

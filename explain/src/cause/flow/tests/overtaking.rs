@@ -50,3 +50,57 @@ fn what_is_stamped_later_is_no_copy() {
     let copied = comes_again(0);
     assert_eq!(copied[0], Cause::DuplicateFrames, "{copied:?}");
 }
+
+#[test]
+fn what_is_repeated_needlessly_shows_that_it_was_overtaken_whatever_it_costs() {
+    let repeats = |answered_ms: u64| {
+        let mut upload = Script::open(End::First, 20 * MS, 10 * US, 60_000);
+        for round in 0..40_u64 {
+            upload.at((50 + round * 200) * MS);
+            let first = upload.sent();
+            upload.send(5, MSS, 100 * US).after(20 * MS);
+            upload.duplicate_acks(4, first + MSS, 100 * US);
+            upload.after(10 * US).segment(first + MSS, MSS);
+            upload.after(answered_ms * MS).ack_all();
+        }
+        causes(upload)
+    };
+    let overtaken = repeats(1);
+    assert!(overtaken.contains(&Cause::Reordering), "{overtaken:?}");
+    let lost = repeats(20);
+    assert!(!lost.contains(&Cause::Reordering), "{lost:?}");
+}
+
+/// Blocks of five segments 1.2 ms apart near the receiver, one in `each` of which begins with its last four; a pause of so many milliseconds
+/// precedes that.
+fn behind_a_slow_link(pause_ms: u64) -> Vec<Cause> {
+    let mut upload = Script::open(End::First, MS / 50, 20 * MS, 60_000);
+    let mut at_ns = 50 * MS;
+    for block in 0..600_u64 {
+        let first = upload.sent();
+        let is_late = block % 15 == 7;
+        let places = if is_late {
+            [1, 2, 3, 4, 0]
+        } else {
+            [0, 1, 2, 3, 4]
+        };
+        at_ns += if is_late { pause_ms * MS } else { 0 };
+        for place in places {
+            at_ns += 1_200 * US;
+            upload.at(at_ns).segment(first + place * MSS, MSS);
+            if is_late && place != 0 {
+                upload.after(10 * US).ack(first);
+            }
+        }
+        upload.after(10 * US).ack_all();
+    }
+    causes(upload)
+}
+
+#[test]
+fn segments_that_overtake_each_other_on_a_full_path_cost_nothing() {
+    let full = behind_a_slow_link(14);
+    assert!(!full.contains(&Cause::Reordering), "{full:?}");
+    let idle = behind_a_slow_link(60);
+    assert!(idle.contains(&Cause::Reordering), "{idle:?}");
+}
