@@ -1,7 +1,7 @@
 //! How long a transfer would take without a cause.
 
 use super::facts::{FlowFacts, MIN_FULL};
-use linerate_capture::model::{Limit, Span};
+use linerate_capture::model::{Limit, Span, WindowScale};
 
 /// Estimated time of a transfer without a cause, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ const MOST_INITIAL: u64 = 10;
 /// How fast a window grows depends on its first size, on `HyStart` (RFC 9406) and on paces that do not show: where that takes a
 /// third of the time, only a bound is given.
 const MOST_GROWING: f64 = 1.5;
+/// A window of a fixed buffer varies by less.
+const GROWN: u64 = 2;
 /// A full link sets the distance of most segments, which differs from its rate on average by less: clocks and hosts jitter.
 const SPACED: f64 = 1.3;
 
@@ -100,10 +102,13 @@ impl FlowFacts<'_> {
             let (without_ns, decides, grows) = at(rate);
             let is_far = without_ns.saturating_mul(MOST_EXTRAPOLATED) < self.active_ns
                 && matches!(next, NextLimit::Growth | NextLimit::Window);
+            let is_of_window = next == NextLimit::Window
+                && decides
+                && self.window_rate().is_some_and(|it| it < rate);
             let is_bound = if was_full {
                 decides && !self.is_spaced()
             } else {
-                is_far
+                is_far || is_of_window && !self.is_fixed_window()
             };
             return Some(if is_bound || decides && grows {
                 TimeWithout::AtMost(without_ns)
@@ -167,6 +172,17 @@ impl FlowFacts<'_> {
             .iter()
             .filter(|span| limits.contains(&span.limit));
         blocked.filter(|span| !is_burst(span)).map(Span::ns).sum()
+    }
+
+    /// True if the largest window is known, and that of a buffer of some size. One that has grown with what arrived would grow further
+    /// (Linux: `tcp_moderate_rcvbuf`).
+    fn is_fixed_window(&self) -> bool {
+        let (WindowScale::Known(shift) | WindowScale::Inferred(shift)) = self.model.scale else {
+            return false;
+        };
+        let first = self.model.view.acks.first();
+        let first = first.map_or(0, |ack| u64::from(ack.window) << shift);
+        self.model.largest_window() < GROWN * first
     }
 
     /// Rate that the largest window permits, octets per second, if the round trip is known.

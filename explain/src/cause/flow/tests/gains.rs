@@ -4,7 +4,7 @@ use super::*;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::flow::time_without::{NextLimit, TimeWithout};
 use crate::cause::synthetic::{MS, MSS, Script, US};
-use linerate_capture::model::{FastestRate, Limit, Span, TrainRate};
+use linerate_capture::model::{FastestRate, Limit, Span, TrainRate, WindowScale};
 
 /// Rounds of 20 ms with a window of six segments, captured at the sender: two follow each acknowledgment, 1.6 ms apart.
 fn window_rounds_at_sender(mut upload: Script, rounds: u64) -> Script {
@@ -52,6 +52,23 @@ fn a_window_that_had_grown_before_the_capture_needs_no_time_to_grow() {
     late::confirm_close(late_upload.after(20 * MS), End::Second, MS / 50);
     let late = without_window(late_upload);
     assert!(is_about(late, 480 * MS), "{late:?}");
+}
+
+#[test]
+fn a_window_that_has_grown_or_is_not_known_is_no_next_limit() {
+    let upload = Script::open(End::First, 20 * MS, MS / 50, 12 * MSS as u16);
+    let flow = window_rounds_at_sender(upload, 100).flow();
+    let mut facts = FlowFacts::of(&flow).expect("payload");
+    let is_about = |facts: &FlowFacts<'_>| {
+        let without = facts.time_without(1.0, NextLimit::Window);
+        matches!(without, Some(TimeWithout::About(_)))
+    };
+    assert!(is_about(&facts), "a window of one size");
+    facts.model.view.acks[0].window /= 2;
+    assert!(!is_about(&facts), "a window that has grown");
+    facts.model.view.acks[0].window *= 2;
+    facts.model.scale = WindowScale::AtLeast(0);
+    assert!(!is_about(&facts), "a window of an unknown scale");
 }
 
 #[test]
