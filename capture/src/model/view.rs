@@ -1,5 +1,7 @@
 //! One direction of a logged connection: transmissions and acknowledgments, with sequence numbers that do not wrap.
 
+mod echoes;
+
 use super::numbers;
 use crate::tcp::{End, LoggedPacket, PacketClass, Segment};
 use foldhash::{HashMap, HashSet};
@@ -19,7 +21,7 @@ pub struct Transmission {
     pub class: PacketClass,
     /// `TSval`; 0 for none.
     pub timestamp: u32,
-    /// `TSecr`; 0 for none.
+    /// `TSecr`; 0 for none, or if it does not follow acknowledgments.
     pub echo: u32,
     /// Identification of its IPv4 packet, if the sender numbers its packets by it; 0 for none.
     pub identification: u16,
@@ -115,6 +117,7 @@ impl DirectionView {
         let mut extender = Extender { last: None };
         let mut newest_stamp: Option<u32> = None;
         view.is_numbered = numbers::rise(packets, sender);
+        let shows_received = !echoes::are_of_payload(packets, sender);
         let mut newest_number: Option<u16> = None;
         let mut probe: Option<LoggedPacket> = None;
         // What the last keep-alive was acknowledged with, until new data follows.
@@ -183,7 +186,11 @@ impl DirectionView {
                     len: packet.len,
                     class,
                     timestamp: packet.timestamps.0,
-                    echo: packet.timestamps.1,
+                    echo: if shows_received {
+                        packet.timestamps.1
+                    } else {
+                        0
+                    },
                     identification,
                     is_pushed: packet.has_any(Segment::PSH),
                     is_discarded: false,
