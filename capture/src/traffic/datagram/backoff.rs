@@ -8,6 +8,8 @@ use crate::reader::Address;
 const MIN_WAIT_NS: u64 = 100_000_000;
 /// Fewer waits that double may be chance.
 const MIN_DOUBLINGS: u64 = 4;
+/// The same if the same datagram ends each of them (CoAP sends one again four times at most, RFC 7252 section 4.8).
+const MIN_DOUBLINGS_OF_SAME: u64 = 2;
 
 /// A host that repeats its datagrams, and gets no answer any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,9 @@ pub struct Silence {
 pub(super) struct Backoff {
     is_of_server: bool,
     doublings: u64,
+    /// Of them, those that end with the datagram of the wait before.
+    same: u64,
+    hash: u64,
     wait_ns: u64,
     /// Before the first wait.
     first: Stamp,
@@ -44,8 +49,9 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
+    /// Records a datagram, which is the same as another if their `hash` is.
     #[inline]
-    pub(super) fn record(&mut self, is_of_server: bool, at: Stamp) {
+    pub(super) fn record(&mut self, is_of_server: bool, at: Stamp, hash: impl FnOnce() -> u64) {
         if is_of_server != self.is_of_server || self.last.number == 0 {
             *self = Self {
                 is_of_server,
@@ -59,10 +65,12 @@ impl Backoff {
         if wait_ns < MIN_WAIT_NS {
             return;
         }
+        let last_hash = std::mem::replace(&mut self.hash, hash());
         if (self.wait_ns / 2 * 3..=self.wait_ns / 2 * 5).contains(&wait_ns) {
             self.doublings += 1;
+            self.same += u64::from(self.hash == last_hash);
         } else {
-            self.doublings = 0;
+            (self.doublings, self.same) = (0, 0);
             self.first = before;
         }
         self.wait_ns = wait_ns;
@@ -79,7 +87,12 @@ impl Backoff {
         } else {
             (client, server)
         };
-        (self.doublings >= MIN_DOUBLINGS).then_some(Silence {
+        let least = if self.same == self.doublings {
+            MIN_DOUBLINGS_OF_SAME
+        } else {
+            MIN_DOUBLINGS
+        };
+        (self.doublings >= least).then_some(Silence {
             sender,
             receiver,
             port,
@@ -90,5 +103,35 @@ impl Backoff {
             first_packet: self.first.number,
             last_packet: self.last.number,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether datagrams at these times, in seconds, behind an answer show a silence; each is the one before or another one.
+    fn is_silent(times_s: &[u64], is_same: bool) -> bool {
+        let stamp = |time_s: u64, number: u64| Stamp {
+            time_ns: time_s * 1_000_000_000,
+            number,
+        };
+        let mut backoff = Backoff::default();
+        backoff.record(true, stamp(0, 1), || 0);
+        for (number, time_s) in (2..).zip(times_s) {
+            let hash = if is_same { 7 } else { number };
+            backoff.record(false, stamp(*time_s, number), || hash);
+        }
+        let host = |octet| Address([octet; 16]);
+        backoff.silence(host(1), (host(2), 5_683)).is_some()
+    }
+
+    #[test]
+    fn few_waits_that_double_show_a_silence_if_the_same_datagram_ends_them() {
+        assert!(is_silent(&[1, 3, 7, 15], true));
+        assert!(!is_silent(&[1, 3, 7, 15], false));
+        assert!(!is_silent(&[1, 3, 7], true));
+        assert!(!is_silent(&[1, 3, 5, 7, 9], true));
+        assert!(is_silent(&[1, 3, 7, 15, 31, 63], false));
     }
 }

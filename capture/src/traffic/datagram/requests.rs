@@ -116,6 +116,11 @@ impl Requests {
     }
 }
 
+/// What differs between datagrams with different content, of which the capture may lack a part.
+fn identity(octets: &[u8], length: u32) -> u64 {
+    hash(&octets[..octets.len().min(COMPARED)]) ^ u64::from(length)
+}
+
 impl RequestTable {
     /// Records a datagram from the first of `ends` to the other. Returns true for the first between them.
     #[inline]
@@ -134,7 +139,8 @@ impl RequestTable {
             if last.has_answer {
                 last.last_packet = at.number;
                 let is_of_server = last.key() != key;
-                last.backoff.record(is_of_server, at);
+                last.backoff
+                    .record(is_of_server, at, || identity(octets, length));
                 return false;
             }
             self.last
@@ -143,7 +149,7 @@ impl RequestTable {
             let entry = &mut self.entries[answered];
             entry.has_answer = true;
             entry.last_packet = at.number;
-            entry.backoff.record(true, at);
+            entry.backoff.record(true, at, || identity(octets, length));
             return false;
         } else {
             let known = self.by_key.get(&key).copied();
@@ -154,13 +160,8 @@ impl RequestTable {
         };
         self.last = index;
         let entry = &mut self.entries[index];
-        let kept = octets.len().min(COMPARED);
-        let same = if destination.1 == NTP {
-            &[]
-        } else {
-            &octets[..kept]
-        };
-        let hash = hash(same) ^ u64::from(length);
+        let same = if destination.1 == NTP { &[] } else { octets };
+        let hash = identity(same, length);
         let pause_ns = at.time_ns.saturating_sub(entry.end_ns);
         if entry.requests > 0 && hash == entry.last_hash {
             entry.repeated += 1;
@@ -171,7 +172,7 @@ impl RequestTable {
             entry.shortened += u64::from(entry.repeated > 1 && is_shorter);
             entry.last_pause_ns = pause_ns;
         }
-        entry.backoff.record(false, at);
+        entry.backoff.record(false, at, || hash);
         entry.requests += 1;
         entry.are_checks &= is_connectivity_check(octets);
         entry.last_hash = hash;

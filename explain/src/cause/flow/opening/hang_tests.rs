@@ -72,3 +72,23 @@ fn the_end_of_data_that_is_confirmed_block_by_block_needs_no_confirmation() {
     assert!(confirmed(1_400, 1_400), "a whole block");
     assert!(confirmed(90, 80), "a request");
 }
+
+#[test]
+fn a_client_that_sends_again_did_not_wait_for_an_answer() {
+    let unanswered = |again_ms: u64| {
+        let mut script = opened();
+        for _ in 0..2 {
+            script.write(End::First, 60).after(MS / 10);
+            script.confirm(End::Second).after(again_ms * MS);
+        }
+        script.after(10_000 * MS);
+        let numbers = script.next;
+        script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
+        let (findings, _) = explain_flows(&[script.flow()]);
+        findings
+            .iter()
+            .any(|it| it.finding.cause == Cause::NoAnswer)
+    };
+    assert!(unanswered(300), "a request in two parts");
+    assert!(!unanswered(9_000), "two reports");
+}

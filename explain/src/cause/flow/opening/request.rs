@@ -65,7 +65,10 @@ impl UnansweredRequest {
         let (last, before) = turns.split_last()?;
         let waited_ns = end.time_ns - last.last_ns;
         let asked = payload.iter().filter(|it| it.from() == client);
-        let is_asking = turns[0].end == client
+        // Whoever sends again as late did not wait for an answer.
+        let is_one = last.last_ns - last.first_ns < ANSWER_NS;
+        let is_asking = is_one
+            && turns[0].end == client
             && last.end == client
             && end.from() == client
             && last.bytes <= REQUEST_BYTES
