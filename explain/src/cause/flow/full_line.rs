@@ -20,6 +20,8 @@ const UNSHAPED_OCTETS: u64 = 24;
 const MAX_TO_GAIN: f64 = 0.1;
 /// Where the rate of what was acknowledged exceeds the goodput by more than this factor, it is that of a part of the transfer.
 const MAX_ACKNOWLEDGED: f64 = 1.5;
+/// Where the goodput exceeds it by more, the transfer pauses: between pauses it is faster than a line of the average rate.
+const MAX_PAUSED: f64 = 1.1;
 /// A few segments pass faster than their line where hosts jitter.
 const MAX_BURST: f64 = 1.06;
 
@@ -27,7 +29,10 @@ const MAX_BURST: f64 = 1.06;
 /// rest.
 fn nearly_full_line(facts: &FlowFacts<'_>) -> Option<f64> {
     // What was acknowledged is hardly a part of what passed if the receiver closes meanwhile.
-    if facts.acknowledged_rate() > MAX_ACKNOWLEDGED * facts.goodput() {
+    let acknowledged = facts.acknowledged_rate();
+    if acknowledged > MAX_ACKNOWLEDGED * facts.goodput()
+        || facts.goodput() > MAX_PAUSED * acknowledged
+    {
         return None;
     }
     let average = acknowledged_wire_rate(facts, FRAME_OCTETS);
