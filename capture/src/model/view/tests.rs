@@ -109,3 +109,29 @@ fn sequence_numbers_pass_the_wrap_in_both_directions() {
     assert_eq!(extender.extend(u32::MAX) - first, 1);
     assert_eq!(extender.extend(4) - first, 6);
 }
+
+/// 60 segments, each of which is acknowledged a millisecond later; what their sender echoes.
+fn echoed(echoes: impl Fn(u32) -> u32) -> Vec<u32> {
+    let mut packets = Vec::new();
+    for at in 0..60_u32 {
+        let data = LoggedPacket {
+            timestamps: (100 + at, echoes(at)),
+            ..packet(at.into(), 1 + 1_000 * at, PacketClass::NewData)
+        };
+        let answer = LoggedPacket {
+            timestamps: (1_000 + at, 100 + at),
+            is_from_second: true,
+            len: 0,
+            ..data
+        };
+        packets.extend([data, answer]);
+    }
+    let view = DirectionView::of(&packets, End::First);
+    view.sent.iter().map(|it| it.echo).collect()
+}
+
+#[test]
+fn an_echo_that_never_follows_an_acknowledgment_is_none() {
+    assert!(echoed(|_| 500).iter().all(|echo| *echo == 0));
+    assert!(echoed(|at| 999 + at).iter().all(|echo| *echo != 0));
+}

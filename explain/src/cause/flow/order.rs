@@ -66,9 +66,9 @@ pub(super) fn reordering(facts: &FlowFacts<'_>) -> Option<Rule> {
         + facts.share(Limit::InFlight)
         + facts.share(Limit::Timeout);
     // Adapters with several queues, and captures of them, exchange segments that the receiver puts back in order.
-    let is_tolerated = share < MIN_REORDERING_COST && (part < MIN_REORDERED || is_tolerated(facts));
+    let is_cheap = share < MIN_REORDERING_COST && (part < MIN_REORDERED || is_tolerated(facts));
     let is_full = rate::busy_share(facts) >= NEARLY_FULL;
-    if (is_tolerated || is_full) && needless(&facts.model.view) < MIN_COUNT {
+    if (is_cheap || is_full) && needless(&facts.model.view) < MIN_COUNT {
         return None;
     }
     Some(Rule {

@@ -14,9 +14,20 @@ fn hangs(mut script: Script, waits_ms: u64) -> Vec<PathFinding> {
     }
     script.write(End::First, 140).after(MS / 10);
     script.confirm(End::Second).after(waits_ms * MS);
+    closed(script)
+}
+
+/// The findings when the client closes.
+fn closed(mut script: Script) -> Vec<PathFinding> {
     let numbers = script.next;
     script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
     explain_flows(&[script.flow()]).0
+}
+
+/// True if an answer is missing when the client closes.
+fn lacks_answer(script: Script) -> bool {
+    let found = closed(script);
+    found.iter().any(|it| it.finding.cause == Cause::NoAnswer)
 }
 
 fn opened() -> Script {
@@ -46,9 +57,7 @@ fn a_last_request_without_an_answer_shows_in_a_capture_that_begins_late() {
     let mut script = Script::late(End::First, 60_000);
     script.write(End::First, 140).after(MS / 10);
     script.confirm(End::Second).after(15_000 * MS);
-    let numbers = script.next;
-    script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
-    assert!(explain_flows(&[script.flow()]).0.is_empty());
+    assert!(closed(script).is_empty());
 }
 
 #[test]
@@ -61,12 +70,7 @@ fn the_end_of_data_that_is_confirmed_block_by_block_needs_no_confirmation() {
         }
         script.write(End::First, end).after(MS / 10);
         script.confirm(End::Second).after(15_000 * MS);
-        let numbers = script.next;
-        script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
-        let (findings, _) = explain_flows(&[script.flow()]);
-        findings
-            .iter()
-            .any(|it| it.finding.cause == Cause::NoAnswer)
+        lacks_answer(script)
     };
     assert!(!confirmed(1_400, 900));
     assert!(confirmed(1_400, 1_400), "a whole block");
@@ -82,12 +86,7 @@ fn a_client_that_sends_again_did_not_wait_for_an_answer() {
             script.confirm(End::Second).after(again_ms * MS);
         }
         script.after(10_000 * MS);
-        let numbers = script.next;
-        script.packet(End::First, Segment::FIN | Segment::ACK, numbers, 0, &[]);
-        let (findings, _) = explain_flows(&[script.flow()]);
-        findings
-            .iter()
-            .any(|it| it.finding.cause == Cause::NoAnswer)
+        lacks_answer(script)
     };
     assert!(unanswered(300), "a request in two parts");
     assert!(!unanswered(9_000), "two reports");

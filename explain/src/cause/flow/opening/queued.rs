@@ -6,7 +6,7 @@ use linerate_capture::traffic::Flow;
 
 /// Time for which the first data of a connection came again until its server acknowledged it, while the server answered other connections
 /// at the same port. A host whose accept queue is full behaves so: it drops the last acknowledgment of the handshake and all data behind
-/// it (listen(2); Linux: `TCPBacklogDrop`, `ListenOverflows`).
+/// it (listen(2); Linux: `ListenOverflows`, `ListenDrops`).
 pub(super) fn queued_ns(flows: &[Flow], flow: &Flow) -> Option<u64> {
     let (from_ns, until_ns) = ignored_time(flow.connection.log().packets())?;
     let start_ns = flow.connection.start_ns;
