@@ -188,6 +188,11 @@ fn leave_to_stops(found: &mut Vec<Rule>) {
         );
         !is_result || rule.share > 1.5 * woken
     });
+    // What is sent while the receiver works on a block waits for it, in no queue of the path.
+    let works = |rule: &Rule| rule.evidence.contains_key(standstill::STOP);
+    if found.iter().any(works) {
+        found.retain(|rule| rule.cause != Cause::Bufferbloat);
+    }
     // A larger window only puts more into the queue of a receiver that stands still at intervals, which has to hold all of
     // it: the sentence about its stops names the window, too. After each stop the congestion window grows again from one segment (RFC 5681
     // section 3.1), whatever the sender's buffer or pace permits.
@@ -287,5 +292,17 @@ mod tests {
     fn a_window_that_grows_again_behind_each_stop_is_no_cause_of_its_own() {
         assert_eq!(beside_stops("period_ns"), [Cause::ReceiverStalls]);
         assert_eq!(beside_stops("longest_ns").len(), 3, "no regular stops");
+    }
+
+    #[test]
+    fn what_waits_for_a_receiver_that_works_on_a_block_fills_no_queue() {
+        let has_queue = |figure: &str| {
+            let stops = rule(Cause::ReceiverStalls, &[], figure);
+            let mut found = vec![rule(Cause::Bufferbloat, &[Limit::PathRate], ""), stops];
+            leave_to_stops(&mut found);
+            found.iter().any(|it| it.cause == Cause::Bufferbloat)
+        };
+        assert!(!has_queue(standstill::STOP));
+        assert!(has_queue("stall_ns_mean"));
     }
 }

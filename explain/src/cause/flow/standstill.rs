@@ -3,6 +3,8 @@
 mod intervals;
 mod lost_meanwhile;
 
+pub(super) use intervals::STOP;
+
 use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::rhythm::Rhythm;

@@ -87,3 +87,20 @@ fn a_transfer_whose_queue_does_not_show_may_delay_a_handshake() {
     // Without such a handshake, it has to fill its way.
     assert!(found(stamped(false), Some(unseen)).is_none());
 }
+
+#[test]
+fn unlike_parts_of_a_line_that_both_directions_share_are_no_narrow_way_back() {
+    let found = |times_as_fast: f64, utilization: f64| {
+        let flow = stamped(false).flow();
+        let mut facts = FlowFacts::of(&flow).expect("payload");
+        facts.model.utilization = utilization;
+        facts.against = Some(OppositeTransfer {
+            bytes_per_s: facts.goodput() / times_as_fast,
+            ..OPPOSITE
+        });
+        ack_path_full(&facts).is_some()
+    };
+    assert!(!found(1.6, 0.6));
+    assert!(found(2.0, 0.6), "more in one direction");
+    assert!(found(1.6, 0.1), "much less than its own way carries");
+}
