@@ -4,6 +4,7 @@ use super::beacons::at_beacons;
 use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::flight::ConstantFlight;
+use super::half_duplex::Medium;
 use super::held_at_sender::held_at_sender;
 use super::media::is_timed_media;
 use super::nagle;
@@ -50,6 +51,7 @@ pub(super) fn late_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
         || is_timed_media(facts)
         || serialization::is_path(facts)
         || rate::is_served_continuously(facts)
+        || Medium::of(facts).is_some()
         || waits_behind_others(facts)
     {
         return None;

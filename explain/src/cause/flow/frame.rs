@@ -3,6 +3,12 @@
 /// Payload of segments that fill the MTU of Ethernet: 1,500 octets less headers of IPv4 or IPv6 and TCP with options.
 const MTU_PAYLOAD: (u64, u64) = (1_400, 1_460);
 
+/// Octets of a frame on the wire besides its payload and TCP options: preamble, gap, FCS (IEEE 802.3 clauses 3.1 and 4.4.2), and
+/// the headers of Ethernet, IPv4 and TCP.
+pub(super) const FRAME_OCTETS: u64 = 78;
+/// A frame without payload takes 64 octets at least, with preamble and gap (IEEE 802.3 clause 4.4.2).
+pub(super) const BARE_FRAME_OCTETS: u64 = 84;
+
 pub(super) fn wire_factor(frame_payload: u64) -> f64 {
     let payload = frame_payload.max(1) as f64;
     if (MTU_PAYLOAD.0..=MTU_PAYLOAD.1).contains(&frame_payload) {

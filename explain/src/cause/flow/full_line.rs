@@ -2,7 +2,7 @@
 
 use super::facts::FlowFacts;
 use super::flight::arrives_evenly;
-use super::frame::STAMP_OCTETS;
+use super::frame::{FRAME_OCTETS, STAMP_OCTETS};
 use super::rate::{CONTINUOUS, LINES, MAX_ABOVE_LINE, is_steady};
 use super::rule::Rule;
 use crate::cause::scored::evidence;
@@ -11,9 +11,6 @@ use linerate_results::format;
 use linerate_results::record::Cause;
 use linerate_results::stats;
 
-/// Octets of a frame on the wire besides its payload and TCP options: preamble, gap, FCS (IEEE 802.3 clauses 3.1 and 4.4.2), and
-/// the headers of Ethernet, IPv4 and TCP.
-const FRAME_OCTETS: u64 = 78;
 /// Octets of a frame that a shaper does not count: preamble, gap and FCS.
 const UNSHAPED_OCTETS: u64 = 24;
 /// Who gains less has no reason to look for a cause; a rate comes so close to that of a line by chance once in twenty times.

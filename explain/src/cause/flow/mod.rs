@@ -62,6 +62,7 @@ mod finding;
 mod flight;
 mod frame;
 mod full_line;
+mod half_duplex;
 mod held_at_sender;
 mod idle;
 mod in_flight;

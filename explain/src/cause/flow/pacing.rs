@@ -1,6 +1,7 @@
 //! A sender that sets its own pace.
 
 use super::facts::FlowFacts;
+use super::half_duplex::full_medium;
 use super::media::is_picture_stream;
 use super::own_queue::waits_before_capture;
 use super::rate;
@@ -45,7 +46,11 @@ pub(super) const OPTIONS: u64 = 40;
 
 /// Segments at a constant interval, without waiting for acknowledgments, and nothing queues.
 pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
-    if is_held_back(facts) || is_picture_stream(facts) || is_own_stream(facts) {
+    if is_held_back(facts)
+        || is_picture_stream(facts)
+        || is_own_stream(facts)
+        || full_medium(facts).is_some()
+    {
         return None;
     }
     let bursts = Bursts::of(facts)?;

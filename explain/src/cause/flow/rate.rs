@@ -4,6 +4,7 @@ use super::class::FlowClass;
 use super::facts::FlowFacts;
 use super::flight::{arrives_evenly, even_share};
 use super::full_line;
+use super::half_duplex;
 use super::pacing::is_own_stream;
 use super::rule::Rule;
 use super::serialization;
@@ -213,7 +214,9 @@ fn is_one_flight(facts: &FlowFacts<'_>) -> bool {
 /// The limit of a healthy transfer. A path is not sound if a standing queue is too long.
 pub(super) fn path_rate(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     let bulk = || (facts.class == FlowClass::Bulk).then(|| full_line::nearly_full(facts));
-    shown_rate(facts, is_bloated).or_else(|| bulk().flatten())
+    shown_rate(facts, is_bloated)
+        .or_else(|| bulk().flatten())
+        .or_else(|| half_duplex::full_medium(facts))
 }
 
 /// The rate at which segments pass, or are acknowledged, shows what the path carries.
