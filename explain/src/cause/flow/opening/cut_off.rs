@@ -69,11 +69,16 @@ impl CutOff {
             } else {
                 after.iter().any(arrives)
             };
-        // The host of a program that ended knows nothing of the connection; what a device in between resets goes on.
+        // The host of a program that ended knows nothing of the connection; what a device in between resets goes on. A reset may overtake
+        // an acknowledgment.
         let is_gone = |it: &LoggedPacket| {
-            it.from() == server && it.has_any(Segment::RST)
-                || it.from() != server
-                    && it.time_ns.saturating_sub(reset.time_ns) < FIRST_TIMEOUT_NS
+            let is_soon = it.time_ns.saturating_sub(reset.time_ns) < FIRST_TIMEOUT_NS;
+            let is_overtaken = it.len == 0 && it.ack == reset.ack;
+            if it.from() == server {
+                it.has_any(Segment::RST) || is_soon && is_overtaken
+            } else {
+                is_soon
+            }
         };
         let is_measured = first.from() != server && first.len == IPERF3_COOKIE;
         (is_reset

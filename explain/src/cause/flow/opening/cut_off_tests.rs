@@ -67,6 +67,23 @@ fn near_the_server_more_arrives_behind_the_reset() {
 }
 
 #[test]
+fn a_reset_may_overtake_an_acknowledgment_but_no_data_goes_on() {
+    let goes_on = |segments: u32| {
+        let mut script = upload();
+        let acked = script.sent() - 4 * MSS;
+        script
+            .after(MS)
+            .packet(End::Second, RESET, [1, acked], 0, &[]);
+        script.after(MS / 10).ack(acked + segments * MSS);
+        let (findings, _) = explain_flows(&[script.flow()]);
+        let mut causes = findings.iter().map(|it| it.finding.cause);
+        causes.any(|it| it == Cause::Refused)
+    };
+    assert!(goes_on(0));
+    assert!(!goes_on(2), "a device in between reset it");
+}
+
+#[test]
 fn near_the_client_a_reset_answers_each_acknowledgment_of_what_was_in_flight() {
     let resets = |count: u32| {
         let mut script = download();
