@@ -26,6 +26,8 @@ const MAX_BRIDGED_NS: u64 = 10_000_000;
 const MAX_BRIDGED_ACK_NS: u64 = 1_000_000;
 /// Pairs of hosts for which unchanged copies are counted; further ones share a counter.
 const TALLIES: usize = 256;
+/// Fewer packets in the other direction do not show that copies are answered.
+const MIN_ANSWERS: u64 = 16;
 /// Directions of routed connections that are followed.
 const MAX_FOLLOWED: usize = 8192;
 /// Octets of a datagram that are compared. NAT changes none of them, but for the protocols that contain addresses.
@@ -121,6 +123,14 @@ impl Tally {
     /// True if nine of ten packets have a copy, as on a bridge.
     fn is_bridged(&self) -> bool {
         self.copies > 0 && self.copies * 10 >= self.packets * 9
+    }
+
+    /// True if the other direction, of which nothing came twice, has more packets: a receiver acknowledges at least every second segment,
+    /// and each one that it already has (RFC 9293 section 3.10.7.4). It got the copies, so that the network made them.
+    fn is_answered_by(&self, other: &Self) -> bool {
+        other.packets >= MIN_ANSWERS
+            && other.packets * 4 >= self.packets * 5
+            && other.copies * 10 < other.packets
     }
 }
 
@@ -276,7 +286,8 @@ impl CopyTable {
         if identity.is_unique {
             tally.copies += 1;
         }
-        tally.is_bridged()
+        let (tally, other) = (*tally, self.tallies[tally_of(reversed(ends))]);
+        tally.is_bridged() && !tally.is_answered_by(&other)
     }
 
     /// Follows both directions of a connection, of which a segment is a copy of `first`.
@@ -404,6 +415,41 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// True if the second of two equal segments counts, each 2 ms behind the first; a reverse direction has `answers` packets for each
+    /// of them, `copied` of ten of which come twice.
+    fn counts_copy(answers: u32, copied: u32) -> bool {
+        let mut table = CopyTable::default();
+        let back = |number: u32| Segment {
+            ack: number,
+            ..data(1)
+        };
+        let mut number = 0;
+        let mut counts = false;
+        for at in 0..200_u32 {
+            let time_ns = u64::from(at) * 5 * MS;
+            let identification = (at % 250) as u8 + 1;
+            is_first(&mut table, 1, &data(at), (64, identification), time_ns);
+            for _ in 0..answers {
+                number += 1;
+                let header = [0x45, 0, 0, 140, 0, identification, 0, 0, 64, 6];
+                for _ in 0..1 + u32::from(number % 10 < copied) {
+                    let identity = PacketIdentity::of_segment(&header, &back(number));
+                    table.record(reversed(ends(1)), identity, time_ns + MS);
+                }
+            }
+            let copy_ns = time_ns + 2 * MS;
+            counts = is_first(&mut table, 1, &data(at), (64, identification), copy_ns);
+        }
+        counts
+    }
+
+    #[test]
+    fn copies_that_the_receiver_answers_are_those_of_the_network() {
+        assert!(counts_copy(2, 0), "one acknowledgment for each copy");
+        assert!(!counts_copy(1, 0), "one for both");
+        assert!(!counts_copy(2, 10), "both directions come twice");
     }
 
     #[test]
