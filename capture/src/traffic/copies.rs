@@ -434,7 +434,7 @@ mod tests {
             for _ in 0..answers {
                 number += 1;
                 let header = [0x45, 0, 0, 140, 0, identification, 0, 0, 64, 6];
-                for _ in 0..1 + u32::from(number % 10 < copied) {
+                for _ in 0..=u32::from(number % 10 < copied) {
                     let identity = PacketIdentity::of_segment(&header, &back(number));
                     table.record(reversed(ends(1)), identity, time_ns + MS);
                 }

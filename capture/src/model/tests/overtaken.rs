@@ -24,12 +24,17 @@ fn what_a_gap_misses_sooner_than_a_round_trip_was_overtaken() {
 /// Segments near the receiver, 20 ms from the sender, each of which comes 16 ms behind the one after it, with the stamp of that one or of
 /// its own time: lost and overtaken ones. A tick of the stamps takes so many milliseconds.
 fn late_by_sixteen(has_same_stamp: bool, tick_ms: u64) -> (u64, u64) {
+    late_with(has_same_stamp, |ms| (ms / tick_ms) as u32)
+}
+
+/// The same with stamps that show the time in this way.
+fn late_with(has_same_stamp: bool, stamp_of_ms: impl Fn(u64) -> u32) -> (u64, u64) {
     let mut download = Download::open(20 * MS, MS / 50, 60_000);
     download.stamps = true;
-    download.data(39 * MS, 500, (999, 1));
-    let stamp = |at_ns: u64| (1_000 + (at_ns / MS / tick_ms) as u32, 1);
+    let stamp = |at_ns: u64| (1_000 + stamp_of_ms(at_ns / MS), 1);
+    download.data(39 * MS, 500, stamp(39 * MS));
     for pair in 0..30_u32 {
-        let at_ns = 40 * MS + u64::from(pair) * 60 * MS;
+        let at_ns = 40 * MS + u64::from(pair) * 61 * MS;
         let seq = 500 + (1 + 2 * pair) * MSS;
         download.data(at_ns, seq + MSS, stamp(at_ns));
         for _ in 0..3 {
@@ -50,6 +55,8 @@ fn what_is_stamped_with_what_is_behind_its_gap_was_overtaken() {
     assert_eq!(late_by_sixteen(false, 1), (30, 0));
     // A clock of 60 ms shows the same time for a repetition.
     assert_eq!(late_by_sixteen(true, 60), (30, 0));
+    // So do milliseconds that it shows in steps of 60.
+    assert_eq!(late_with(true, |ms| ms as u32 / 60 * 60), (30, 0));
 }
 
 #[test]

@@ -35,8 +35,8 @@ impl DirectionView {
         let mut repeated = HashSet::default();
         // No sender repeats anything in the tick in which it sent what lies behind a gap: it hears of the gap a round trip later.
         let shows_tick = self
-            .tick_ns()
-            .is_some_and(|tick_ns| tick_ns * MIN_TICKS <= (to_receiver_ns + to_sender_ns) as f64);
+            .stamp_step_ns()
+            .is_some_and(|step_ns| step_ns * MIN_TICKS <= (to_receiver_ns + to_sender_ns) as f64);
         let mut gaps: Vec<Gap> = Vec::new();
         for sent in &mut self.sent {
             if sent.start > highest && highest > 0 {
@@ -85,6 +85,14 @@ impl DirectionView {
         }
     }
 
+    /// The time by which the clock of the sender's stamps advances: milliseconds may come from one that advances by ten of them.
+    fn stamp_step_ns(&self) -> Option<f64> {
+        let pairs = self.sent.windows(2);
+        let steps = pairs.map(|pair| pair[1].timestamp.wrapping_sub(pair[0].timestamp) as i32);
+        let step = steps.map(i32::unsigned_abs).fold(0, greatest_divisor);
+        (step > 0).then_some(self.tick_ns()? * f64::from(step))
+    }
+
     /// What fills a gap and then comes again was overtaken: the second copy is the retransmission that the duplicate ACKs
     /// requested.
     fn reclassify_overtaken(&mut self) {
@@ -113,5 +121,13 @@ impl DirectionView {
         for at in overtaken {
             self.sent[at].class = PacketClass::Reordered;
         }
+    }
+}
+
+/// The greatest common divisor.
+fn greatest_divisor(one: u32, other: u32) -> u32 {
+    match other {
+        0 => one,
+        _ => greatest_divisor(other, one % other),
     }
 }

@@ -8,7 +8,8 @@ use crate::reader::Address;
 const MIN_WAIT_NS: u64 = 100_000_000;
 /// Fewer waits that double may be chance.
 const MIN_DOUBLINGS: u64 = 4;
-/// The same if the same datagram ends each of them (CoAP sends one again four times at most, RFC 7252 section 4.8).
+/// The same if the same datagram ends each of them, and nothing else was sent since the last answer (CoAP sends one again four times at
+/// most, RFC 7252 section 4.8). Then each wait is twice as long as the one before within a tenth; waits by chance are in one of 22 pairs.
 const MIN_DOUBLINGS_OF_SAME: u64 = 2;
 
 /// A host that repeats its datagrams, and gets no answer any more.
@@ -39,8 +40,10 @@ pub struct Silence {
 pub(super) struct Backoff {
     is_of_server: bool,
     doublings: u64,
-    /// Of them, those that end with the datagram of the wait before.
+    /// Of them, those that are exact and end with the datagram of the wait before.
     same: u64,
+    /// True if another wait was no half of the next one.
+    has_others: bool,
     hash: u64,
     wait_ns: u64,
     /// Before the first wait.
@@ -68,8 +71,10 @@ impl Backoff {
         let last_hash = std::mem::replace(&mut self.hash, hash());
         if (self.wait_ns / 2 * 3..=self.wait_ns / 2 * 5).contains(&wait_ns) {
             self.doublings += 1;
-            self.same += u64::from(self.hash == last_hash);
+            let is_exact = (self.wait_ns / 10 * 18..=self.wait_ns / 10 * 22).contains(&wait_ns);
+            self.same += u64::from(is_exact && self.hash == last_hash);
         } else {
+            self.has_others = self.wait_ns > 0;
             (self.doublings, self.same) = (0, 0);
             self.first = before;
         }
@@ -87,7 +92,7 @@ impl Backoff {
         } else {
             (client, server)
         };
-        let least = if self.same == self.doublings {
+        let least = if self.same == self.doublings && !self.has_others {
             MIN_DOUBLINGS_OF_SAME
         } else {
             MIN_DOUBLINGS
@@ -133,5 +138,7 @@ mod tests {
         assert!(!is_silent(&[1, 3, 7], true));
         assert!(!is_silent(&[1, 3, 5, 7, 9], true));
         assert!(is_silent(&[1, 3, 7, 15, 31, 63], false));
+        assert!(!is_silent(&[1, 11, 27, 53], true), "by chance");
+        assert!(!is_silent(&[1, 6, 10, 12, 16, 24], true), "behind others");
     }
 }

@@ -140,8 +140,8 @@ pub(super) fn finding(
             Cause::SlowHandshake,
             0.8,
             format!(
-                "{server} answered the SYN of {connections} from {client}, and ignored what {client} sent next, for {} in all, while it \
-                 answered other connections: its accept queue was full.",
+                "{server} answered the SYN of {connections} from {client}, and ignored what {client} sent next, so that opening them took {} \
+                 in all, while it answered other connections: so does a host whose accept queue is full.",
                 format::time(attempts.passed_ns())
             ),
             "The program at that port accepts connections too slowly or serves one at a time: accept at once, serve several, or keep \

@@ -91,3 +91,17 @@ fn a_client_that_sends_again_did_not_wait_for_an_answer() {
     assert!(unanswered(300), "a request in two parts");
     assert!(!unanswered(9_000), "two reports");
 }
+
+#[test]
+fn a_request_that_came_again_is_still_the_same_one() {
+    let mut script = opened();
+    let numbers = script.next;
+    script.write(End::First, 60);
+    for wait_ms in [200, 400, 800, 1_600] {
+        script.after(wait_ms * MS);
+        script.packet(End::First, Segment::PSH | Segment::ACK, numbers, 60, &[]);
+    }
+    script.after(20 * MS).confirm(End::Second);
+    script.after(30_000 * MS);
+    assert!(lacks_answer(script));
+}

@@ -29,11 +29,12 @@ fn ignored_time(packets: &[LoggedPacket]) -> Option<(u64, u64)> {
         .iter()
         .find(|it| it.from() == End::Second && it.has_any(Segment::SYN))?;
     let at = packets.iter().position(is_answer)?;
-    let sent = packets[..at].iter();
-    let sent: Vec<&LoggedPacket> = sent.filter(|it| it.len > 0).collect();
-    let repeated = sent.get(1)?;
-    let is_small = sent.iter().all(|it| it.len <= ANY_MSS);
-    (sent.len() > MIN_REPEATED && is_small).then(|| (repeated.time_ns, packets[at].time_ns))
+    let mut sent = packets[..at].iter().filter(|it| it.len > 0);
+    let first = sent.next()?;
+    let copies: Vec<&LoggedPacket> = sent.filter(|it| it.seq == first.seq).collect();
+    let is_small = copies.iter().all(|it| it.len <= ANY_MSS);
+    let is_often = copies.len() >= MIN_REPEATED && is_small;
+    is_often.then(|| (copies[0].time_ns, packets[at].time_ns))
 }
 
 fn is_answer(packet: &LoggedPacket) -> bool {

@@ -53,3 +53,16 @@ fn silence_for_all_connections_or_a_few_losses_show_no_accept_queue() {
     assert!(slow(&[served(40_001, 0), waits(40_002, 4)]).is_none());
     assert!(slow(&[served(40_001, 400), waits(40_002, 2)]).is_none());
 }
+
+#[test]
+fn different_data_behind_each_other_is_not_ignored() {
+    let mut script = Script::open(End::Second, 600 * MS, 0, 60_000);
+    for _ in 0..5 {
+        script.write(End::First, 40).after(MS);
+    }
+    script.after(600 * MS).confirm(End::Second);
+    script.write(End::Second, 600).confirm(End::First);
+    let mut flow = script.flow();
+    flow.ends[0].1 = 40_002;
+    assert!(slow(&[served(40_001, 700), flow]).is_none());
+}

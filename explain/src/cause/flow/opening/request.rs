@@ -52,7 +52,10 @@ impl UnansweredRequest {
         let closes = |it: &LoggedPacket| it.has_any(Segment::RST | Segment::FIN);
         let open = &packets[..packets.iter().position(closes)?];
         let end = &packets[open.len()];
-        let is_payload = |it: &&LoggedPacket| it.len > 0 && it.class != PacketClass::NoData;
+        // What came again was not asked again.
+        let is_payload = |it: &&LoggedPacket| {
+            it.len > 0 && it.class != PacketClass::NoData && !it.is_retransmission()
+        };
         let payload: Vec<&LoggedPacket> = open.iter().filter(is_payload).collect();
         let answer = open.iter().rfind(|it| it.from() == server)?;
         let is_acked = |it: &&&LoggedPacket| answer.acknowledges(it.seq.wrapping_add(it.len));
