@@ -5,13 +5,13 @@
 
 pub(super) mod arrivals;
 mod clocked;
+mod opposite;
 #[cfg(test)]
 mod tests;
 
 use crate::cause::flow::class::FlowClass;
 use crate::cause::flow::facts::{FlowFacts, OppositeTransfer};
 use crate::cause::flow::order;
-use crate::cause::flow::rate;
 use crate::cause::flow::repeats;
 use crate::cause::flow::rule::Rule;
 use crate::cause::scored::evidence;
@@ -31,12 +31,6 @@ const MIN_ECHOES: usize = 16;
 const MAX_UTILIZATION: f64 = 0.85;
 /// Fewer lost segments may be chance.
 const MIN_LOST: u64 = 10;
-/// Transfers whose rates differ by less than this factor may share a line that carries as much in both directions.
-const EQUAL_RATES: f64 = 1.25;
-/// The one whose acknowledgments wait longer has less of such a line (1.3 to 1.75 times in captures of lab/office and lab/teacher), but
-/// this part of its own fastest rate: an asymmetric line, whose way back fills at a tenth of it, leaves it less.
-const SIMILAR_RATES: f64 = 1.8;
-const MIN_OF_SIMILAR: f64 = 0.3;
 /// Intervals that differ by a smaller part are equal: a link sets them, no host.
 const EQUAL_PART: u64 = 32;
 /// So many of them, in this share of the time.
@@ -46,9 +40,6 @@ const MIN_EQUAL_SHARE: f64 = 0.4;
 const RARE_SEGMENTS: u64 = 6;
 /// So many of them wait at a time.
 const MIN_INTERVALS: u64 = 4;
-/// A queue that each packet of a connection meets is this many times longer than the path: hosts that answer a SYN late, or
-/// a path that changes, differ by less.
-const ALWAYS_FACTOR: u64 = 3;
 
 /// Acknowledgments that wait on the way back.
 struct BackQueue {
@@ -69,8 +60,8 @@ pub(super) fn ack_path_full(facts: &FlowFacts<'_>) -> Option<Rule> {
         .or_else(|| rare_acks(facts))
         .or_else(|| clocked::clocked_queue(facts))
         .or_else(|| arrivals::released_queue(facts))
-        .or_else(|| behind_opposite(facts))
-        .or_else(|| always_behind_opposite(facts))
+        .or_else(|| opposite::behind_opposite(facts))
+        .or_else(|| opposite::always_behind_opposite(facts))
         .or_else(|| late_stamped_queue(facts))?;
     let mut opposite = String::new();
     if let Some(against) = facts.against {
@@ -145,7 +136,7 @@ fn stamped(facts: &FlowFacts<'_>, is_long: impl Fn(u64, u64, u64) -> bool) -> Op
     // Both ways may be full. Then the data waits, too, or arrives at the rate of its way all the time.
     let has_room = || back_ns * 10 >= queue_ns * 9 && facts.model.utilization < MAX_UTILIZATION;
     let is_clear =
-        |it: OppositeTransfer| !fills_both_ways(facts, it) && (!it.is_full || has_room());
+        |it: OppositeTransfer| !opposite::fills_both_ways(facts, it) && (!it.is_full || has_room());
     (is_most && facts.against.is_none_or(is_clear)).then(|| BackQueue {
         observed: format!(
             "Acknowledgments wait {} (median) on the way from {} back to {}, of {} that all packets wait",
@@ -271,7 +262,10 @@ fn spaced_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
 /// Near the sender, acknowledgments come at one interval, also while losses are repaired, in which the way of the data passes many
 /// segments: it carried them before, so that what is in flight does not wait there for so long.
 fn rare_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
-    if facts.against.is_some_and(|it| shares_line(facts, it)) {
+    if facts
+        .against
+        .is_some_and(|it| opposite::shares_line(facts, it))
+    {
         return None;
     }
     let (fastest, base_ns) = (facts.fastest()?, facts.model.base_rtt_ns()?);
@@ -321,96 +315,5 @@ fn rare_acks(facts: &FlowFacts<'_>) -> Option<BackQueue> {
         ]),
         share: 1.0 - stats::ratio(base_ns as f64, (base_ns + waited_ns) as f64),
         confidence: 0.7,
-    })
-}
-
-/// Without stamps: a transfer in the other direction fills the way back, and the data has room.
-fn behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
-    let against = facts.against.filter(|it| it.may_fill)?;
-    let has_room = facts.model.utilization < MAX_UTILIZATION;
-    if facts.model.ack_queue_ns.is_some() || !has_room || shares_line(facts, against) {
-        return None;
-    }
-    let base_ns = facts.model.base_rtt_ns()?;
-    // Only near the receiver, gaps between segments show that nothing waits on their way: elsewhere, transfers of the
-    // same rate may fill both ways of a line with equal ones.
-    let (queue_ns, confidence) = if facts.model.is_near_receiver() {
-        (against.queue_ns?, 0.75)
-    } else {
-        let queue_ns = facts.model.queue_ns.filter(|_| facts.model.is_queued)?.0;
-        (
-            Some(queue_ns).filter(|_| !is_as_fast(facts, against))?,
-            0.65,
-        )
-    };
-    (queue_ns >= MIN_ACK_QUEUE_NS.max(base_ns / 2)).then(|| BackQueue {
-        observed: format!(
-            "Packets between {} and {} wait {} (median), and the data passes at {} of its fastest rate on average, so it \
-             is not its own way that is full",
-            facts.sender,
-            facts.receiver,
-            format::time(queue_ns),
-            format::percent(facts.model.utilization),
-        ),
-        evidence: evidence([
-            ("queue_ns_p50", queue_ns as f64),
-            ("base_rtt_ns", base_ns as f64),
-            ("utilization", facts.model.utilization),
-        ]),
-        share: 1.0 - stats::ratio(base_ns as f64, (base_ns + queue_ns) as f64),
-        confidence,
-    })
-}
-
-/// True if both directions may be those of a line that carries as much in both, and is full.
-fn fills_both_ways(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
-    is_as_fast(facts, against) && rate::is_full(facts)
-}
-
-/// True if both directions have about as much of a line that carries as much in both.
-fn shares_line(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
-    differs_less(facts, against, SIMILAR_RATES) && facts.model.utilization >= MIN_OF_SIMILAR
-}
-
-/// True if both directions may be those of a line that carries as much in both.
-fn is_as_fast(facts: &FlowFacts<'_>, against: OppositeTransfer) -> bool {
-    differs_less(facts, against, EQUAL_RATES)
-}
-
-/// True if the rates of both directions differ by less than this factor.
-fn differs_less(facts: &FlowFacts<'_>, against: OppositeTransfer, factor: f64) -> bool {
-    let ratio = facts.goodput() / against.bytes_per_s;
-    (1.0 / factor..factor).contains(&ratio)
-}
-
-/// Not one packet passes as fast as those of another connection between the same hosts, although a transfer in the other
-/// direction is all that passes beside it: what waits is its acknowledgments, since its own data has not always been there.
-fn always_behind_opposite(facts: &FlowFacts<'_>) -> Option<BackQueue> {
-    let against = facts.against?;
-    let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
-    let (own_ns, least_ns) = (facts.model.base_rtt_ns()?, facts.least_rtt_ns?);
-    let queue_ns = own_ns.checked_sub(least_ns)?;
-    if is_shared
-        || is_as_fast(facts, against)
-        || facts.connection().handshake().legs_ns().is_none()
-        || queue_ns < MIN_ACK_QUEUE_NS.max(ALWAYS_FACTOR * least_ns)
-    {
-        return None;
-    }
-    Some(BackQueue {
-        observed: format!(
-            "From the handshake on, a round trip takes {} at least, where another connection between {} and {} took {}",
-            format::time(own_ns),
-            facts.sender,
-            facts.receiver,
-            format::time(least_ns),
-        ),
-        evidence: evidence([
-            ("base_rtt_ns", least_ns as f64),
-            ("least_rtt_ns", own_ns as f64),
-            ("queue_ns_least", queue_ns as f64),
-        ]),
-        share: 1.0 - stats::ratio(least_ns as f64, own_ns as f64),
-        confidence: 0.75,
     })
 }

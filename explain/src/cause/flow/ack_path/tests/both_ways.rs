@@ -69,7 +69,7 @@ fn a_line_that_carries_as_much_both_ways_is_full_where_its_rate_passes() {
     let fills = |upload: Script, bytes_per_s: f64| {
         let flow = upload.flow();
         let facts = FlowFacts::of(&flow).expect("payload");
-        fills_both_ways(&facts, against(bytes_per_s))
+        opposite::fills_both_ways(&facts, against(bytes_per_s))
     };
     assert!(fills(full(), 190_000.0));
     assert!(!fills(full(), 90_000.0), "more in one direction");
