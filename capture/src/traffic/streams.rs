@@ -139,10 +139,11 @@ impl StreamTable {
         };
         let unnumbered = self.open.iter().filter(|it| it.detector.stream().is_none());
         let streams = unnumbered.filter(is_sole).filter_map(|open| {
+            let stream = open.identified.stream()?;
             Some(UdpStream {
                 sender: open.ends[0],
                 receiver: open.ends[1],
-                stream: open.identified.stream()?.clone(),
+                stream: stream.clone(),
             })
         });
         streams.collect()

@@ -34,6 +34,9 @@ const MIN_GAP_LENGTH_RATIO: f64 = 2.0;
 /// Intervals of an even stream differ by this factor at most.
 const MOST_JITTER: f64 = 1.5;
 
+/// The shortest tick of Linux (`CONFIG_HZ`).
+const SKIP_NS: u64 = 1_000_000;
+
 /// What a datagram is to the stream between the same ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -90,6 +93,8 @@ pub struct Stream {
     is_counter: bool,
     /// Gaps that last as long as the datagrams take that are missing.
     timed_gaps: u64,
+    /// Gaps of no more numbers than ticks of [`SKIP_NS`] passed.
+    skippable_gaps: u64,
     first_sent_ns: u64,
     last_sent_ns: u64,
     last_ns: u64,
@@ -136,6 +141,7 @@ impl Stream {
             has_ended: false,
             is_counter: false,
             timed_gaps: 0,
+            skippable_gaps: 0,
             first_sent_ns: header.sent_ns,
             last_sent_ns: header.sent_ns,
             last_ns: time_ns,
@@ -289,6 +295,7 @@ impl Stream {
             let expected_ns = spent_ns * (missing + 1) as f64 / sent.max(1) as f64;
             let fits = expected_ns / MOST_JITTER..=expected_ns * MOST_JITTER;
             self.timed_gaps += u64::from(fits.contains(&(gap_ns as f64)));
+            self.skippable_gaps += u64::from(missing <= gap_ns.div_ceil(SKIP_NS));
         }
         self.gaps.add(gap_ns);
         self.gaps_by_loss[usize::from(missing == 0)].add(gap_ns);
@@ -335,6 +342,12 @@ impl Stream {
     /// Datagrams sent that did not arrive.
     pub fn lost(&self) -> u64 {
         self.sink.sequence.lost(None)
+    }
+
+    /// True if a host that skips identifications by chance may have left these gaps: Linux advances its counter by up to one for each tick
+    /// since the packet before (`ip_idents_reserve`; at most 1,000 ticks a second).
+    pub fn may_skip(&self) -> bool {
+        self.skippable_gaps * 10 >= self.gap_count * 9
     }
 
     /// Datagrams that arrived after later ones.

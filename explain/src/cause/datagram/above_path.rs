@@ -23,6 +23,9 @@ const MIN_BUSY: f64 = 0.75;
 /// Losses vary by less than this part of the variance of losses by chance.
 const MAX_DISPERSION: f64 = 0.25;
 
+/// By numbers that a host skips by chance it is a third of it (Linux, for datagrams at one distance).
+const MAX_DISPERSION_OF_IDENTIFIED: f64 = 0.1;
+
 /// How the path limits a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limit {
@@ -107,7 +110,12 @@ fn is_even(stream: &Stream) -> bool {
 /// for packets that may be fragmented) does not.
 fn loses_evenly(stream: &Stream) -> bool {
     let dispersion = stream.loss_dispersion();
-    dispersion.is_some_and(|it| it <= MAX_DISPERSION)
+    let most = if stream.tool == Tool::Identification {
+        MAX_DISPERSION_OF_IDENTIFIED
+    } else {
+        MAX_DISPERSION
+    };
+    dispersion.is_some_and(|it| it <= most)
 }
 
 fn limit(stream: &Stream) -> Option<Limit> {

@@ -138,7 +138,9 @@ fn of_stream(stream: &UdpStream, share_of_time: f64, finding: Finding) -> PathFi
 fn identified_loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &udp_stream.stream;
     let is_stream = stream.datagrams() >= MIN_DATAGRAMS && is_sequence(stream);
-    loss(udp_stream).filter(|_| is_stream && stream.gaps_take_time())
+    let found = loss(udp_stream).filter(|_| is_stream && stream.gaps_take_time());
+    // Behind each burst, a host that skips numbers by chance skips some, too.
+    found.filter(|(_, it)| it.cause != Cause::LossInBursts || !stream.may_skip())
 }
 
 fn loss(udp_stream: &UdpStream) -> Option<(f64, Finding)> {

@@ -435,6 +435,16 @@ fn the_identifications_of_evenly_spaced_datagrams_show_what_exceeds_the_path() {
         voice.udp(u64::from(at) * 20 * MS, [SENDER, RECEIVER], &[7; 160]);
     }
     assert_eq!(voice.causes(), []);
+    // Two datagrams together, and a step between such pairs only.
+    let mut video = Capture::default();
+    for at in 0..1_800_u32 {
+        if at % 2 == 0 {
+            video.id = video.id.wrapping_add(1 + dice(at) as u16 % 2);
+        }
+        let time_ns = u64::from(at / 2) * 14 * MS + u64::from(at % 2) * 2 * MS;
+        video.udp(time_ns, [SENDER, RECEIVER], &[7; 1_000]);
+    }
+    assert_eq!(video.causes(), []);
     // Random steps of the numbers take no time.
     let skipped = unnumbered(|number| [4, 5, 7][number as usize % 3] * MS, 0);
     assert!(!skipped.contains(&Cause::RandomLoss), "{skipped:?}");
