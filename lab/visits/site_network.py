@@ -179,7 +179,7 @@ class Site(Namespaces):
         text = subprocess.run(["ip", "netns", "exec", SPACES[end], "ss", "-Htinm", "state", "connected", "exclude", "syn-sent"], capture_output=True, text=True).stdout
         for line in text.splitlines():
             found = dict(it.split(":", 1) for it in line.split() if ":" in it)
-            if "cwnd" not in found or int(found.get("busy", "0ms").rstrip("ms") or 0) < seen.get("busy_ms", 0):
+            if "cwnd" not in found or "rtt" not in found or int(found.get("busy", "0ms").rstrip("ms") or 0) < seen.get("busy_ms", 0):
                 continue
             seen["busy_ms"] = int(found.get("busy", "0ms").rstrip("ms") or 0)
             for key in ("rwnd_limited", "sndbuf_limited"):
