@@ -96,9 +96,9 @@ def _(draw):
       check=both(faster(1.3), socket("sndbuf_limited", 0.3)))
 def _(draw):
     rate, rtt, sender = draw.log("rate", 21e6, 93e6), draw.log("rtt_ms", 19, 130), either(draw)
-    size = draw.log("sndbuf", 5200, 41000)
+    size = draw.log("sndbuf", 4700, 17000)
     path = line(draw, rate, rtt, sender=sender, queue_ms=60)
-    octets = int(size * 0.8 / rtt * 1e3 * 6)
+    octets = int(size * 1.6 / rtt * 1e3 * 6)
     return {**path, **stream(draw, octets, sender, send=f"sndbuf={size:.0f}", opens=draw.random.choice("AB")), "without": stream(draw, octets, sender)}
 
 

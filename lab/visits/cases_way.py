@@ -69,7 +69,7 @@ def _(draw):
     back = {"to_a": "to_b", "to_b": "to_a"}[fault(sender)]
     path = {**path, **changed({**path, **changed(path, back, f"root netem limit 60000 delay {rtt * 1000:.0f}us")}, fault(sender), "root netem limit 60000")}
     other = {**path, **changed(path, fault(sender), f"root netem limit 60000 delay {rtt * draw.random.uniform(450, 900):.0f}us reorder {100 - draw.log('share_percent', 1.6, 7)}%")}
-    return {**other, **transfer(draw, int(rate / 8 * 2), sender), "sysctl": strict, "without": {"disciplines": path["disciplines"]}}
+    return {**other, **transfer(draw, int(rate / 8 * 2), sender), "sysctl": strict, "timestamps": 0, "without": {"disciplines": path["disciplines"]}}
 
 
 @case("two-bridges-repeat", ["duplicate-frames"], "Two bridges between buildings pass each frame on, before the slow port.", count=2, kinds=("receiver", "late", "truncated", "snapped"), check=faster(1.25))

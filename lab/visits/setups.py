@@ -76,7 +76,7 @@ def transfer(draw, octets, sender="B"):
         if which == "web":
             return fetch(draw, octets)
         if which == "nc":
-            return {"server": "nc -l -p 7070 -N < @D/fw.bin" if False else "socat -u OPEN:@D/fw.bin TCP-LISTEN:7070,reuseaddr", "ports": [7070], "client": "nc -d @B 7070 > /dev/null", "files": {"fw.bin": "{octets}"},
+            return {"server": "socat -u OPEN:@D/fw.bin TCP-LISTEN:7070,reuseaddr", "ports": [7070], "client": "nc -d @B 7070 > /dev/null", "files": {"fw.bin": "{octets}"},
                     "octets": octets, "client_at": "A", "sender": "B"}
         return stream(draw, octets, "B", opens=draw.random.choice("AB"))
     which = draw.turn("transfer", *draw.random.sample(("rsync", "netrw", "stream", "nc"), 4))

@@ -255,8 +255,10 @@ def perform(trial, folder, seed, _lane):
                 site.sample(trial["sender"], seen)
             time.sleep(0.02)
         text = site.stop(client)
-        time.sleep(trial.get("settle_s", 0.5))
+        # tcpdump gets what the kernel has gathered a second later.
+        time.sleep(1.6)
         texts = [site.stop(it) for it in beside + started]
+        time.sleep(1.4)
         missed = site.end_sniffers()
         drops = site.dropped()
         site.trial = {**trial, "nft": {it: "" for it in trial.get("nft", {})}}

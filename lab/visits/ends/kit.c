@@ -34,10 +34,8 @@ static void rest(double seconds) {
     while (nanosleep(&t, &t) && errno == EINTR) ;
 }
 static void report(void) {
-    static double begun;
     printf("{\"program\": \"%s\", \"octets\": %.0f, \"messages\": %ld, \"failures\": %ld, \"waits_s\": %.3f}\n", text("do", "?"), octets, messages, failures, waited);
     fflush(stdout);
-    (void)begun;
 }
 static void on_term(int s) { (void)s; report(); _exit(0); }
 
@@ -169,13 +167,15 @@ static void datagrams(const char *what) {
             rest(next - now());
         }
     } else if (!strcmp(what, "poll")) {      /* asks one by one, again after wait_ms */
-        struct timeval t = {number("wait_ms", 1000) / 1000, ((long)number("wait_ms", 1000) % 1000) * 1000};
-        setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+        struct timeval t = {1, 0};
         long count = number("count", 10);
         double think = number("think_ms", 0);
         for (long i = 0; i < count; i++) {
             int tries = number("tries", 3);
+            double wait = number("wait_ms", 1000) / 1e3;
             while (tries--) {
+                t.tv_sec = wait; t.tv_usec = (wait - t.tv_sec) * 1e6; wait *= number("grow", 1);
+                setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
                 memcpy(block, &i, sizeof i);
                 sendto(s, block, size, 0, (void *)&it, sizeof it);
                 ssize_t k;

@@ -30,9 +30,11 @@ static inline int64_t now_us(void) { struct timespec t; clock_gettime(CLOCK_MONO
 static inline int tap(const char *space, const char *name) {
     char path[64];
     snprintf(path, sizeof path, "/run/netns/%s", space);
-    int ns = open(path, O_RDONLY), fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
-    if (ns < 0 || fd < 0 || setns(ns, CLONE_NEWNET)) { perror(path); exit(1); }
+    int ns = open(path, O_RDONLY);
+    if (ns < 0 || setns(ns, CLONE_NEWNET)) { perror(path); exit(1); }
     close(ns);
+    int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+    if (fd < 0) { perror("tun"); exit(1); }
     struct ifreq it = {.ifr_flags = IFF_TAP | IFF_NO_PI};
     strncpy(it.ifr_name, name, IFNAMSIZ - 1);
     if (ioctl(fd, TUNSETIFF, &it)) { perror(name); exit(1); }
