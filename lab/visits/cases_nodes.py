@@ -66,7 +66,7 @@ def _(draw):
     return pushed(draw, rate, rtt, octets, f"wnd={wnd} stop_every={sector:.0f} stop_ms={stop:.0f}", f"wnd={wnd}")
 
 
-@case("device-busy-at-intervals", ["receiver-stalls", "link-interrupted", "retransmission-stalls"], "A device stands still at intervals: another task has its processor.", count=2, check=both(faster(1.25), said("stops", 3)))
+@case("device-busy-at-intervals", ["receiver-stalls", "link-interrupted", "retransmission-stalls"], "A device stands still at intervals: another task has its processor.", count=2, check=both(faster(1.3), said("stops", 3)))
 def _(draw):
     rate, rtt = draw.log("rate", 7e6, 30e6), draw.log("rtt_ms", 2, 16)
     every = draw.log("every_ms", 800, 1500)
@@ -98,11 +98,11 @@ def _(draw):
     return pushed(draw, rate, rtt, int(read / every * 1e3 * 6) + wnd, f"wnd={wnd} read={read} read_ms={every} update=1 every=1", f"wnd={wnd} every=1")
 
 
-@case("acknowledges-many-at-once", {"late": ["stretch-acks", "receive-window", "late-acks"], "else": ["stretch-acks", "receive-window"]}, "A device acknowledges many segments at once.", count=3, check=both(faster(1.25), lossless(3)))
+@case("acknowledges-many-at-once", {"late": ["stretch-acks", "receive-window", "late-acks"], "else": ["stretch-acks", "receive-window"]}, "A device acknowledges many segments at once.", count=3, check=both(faster(1.3), lossless(3)))
 def _(draw):
     rate, rtt = draw.log("rate", 26e6, 90e6), draw.log("rtt_ms", 16, 60)
     every = draw.random.randrange(7, 13)
-    wnd = int((every * draw.random.uniform(1.25, 1.6)) * 1460)
+    wnd = int((every * draw.random.uniform(1.12, 1.4)) * 1460)
     draw.note(every=every, wnd=wnd)
     return pushed(draw, rate, rtt, int(wnd / rtt * 1e3 * 4), f"wnd={wnd} every={every} rest_ms=180", f"wnd={wnd} every=2")
 

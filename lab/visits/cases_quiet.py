@@ -141,23 +141,23 @@ def _(draw):
             "client": f"{KIT} do=send to=@B port={port} octets=90000000", "fixed_octets": True, "octets": 90000000}
 
 
-@case("archiver-starved", ["sender-idle", "sender-stalls"], "The program that sends is stopped at intervals: another one has the processor.", count=2, check=faster(1.25))
+@case("archiver-starved", ["sender-idle", "sender-stalls"], "The program that sends is stopped at intervals: another one has the processor.", count=2, check=faster(1.3))
 def _(draw):
     rate, rtt = draw.log("rate", 9e6, 50e6), draw.log("rtt_ms", 2, 25)
     runs, rests = draw.log("runs_s", 0.2, 0.5), draw.log("rests_s", 0.35, 0.9)
     path = line(draw, rate, rtt, queue_ms=50)
     there = stream(draw, int(rate / 8 * 6 * runs / (runs + rests)), "B", send="notsent=16384")
-    stopper = [("B", f"while sleep {runs}; do kill -STOP $(pgrep -f 'do=send.*port={there['ports'][0]}') 2>/dev/null; sleep {rests}; kill -CONT $(pgrep -f 'do=send.*port={there['ports'][0]}') 2>/dev/null; done")]
+    stopper = [("B", f"while sleep {runs}; do kill -STOP $(pgrep -f '[d]o=send.*port={there['ports'][0]}') 2>/dev/null; sleep {rests}; kill -CONT $(pgrep -f '[d]o=send.*port={there['ports'][0]}') 2>/dev/null; done")]
     return {**path, **there, "beside": stopper, "beside_s": 0.1, "fixed_octets": True, "without": {"beside": []}}
 
 
-@case("player-starved", ["receiver-reads-slowly", "receiver-stalls"], "The program that reads is stopped at intervals.", count=2, check=faster(1.25))
+@case("player-starved", ["receiver-reads-slowly", "receiver-stalls"], "The program that reads is stopped at intervals.", count=2, check=faster(1.3))
 def _(draw):
     rate, rtt = draw.log("rate", 9e6, 50e6), draw.log("rtt_ms", 2, 25)
     runs, rests = draw.log("runs_s", 0.2, 0.5), draw.log("rests_s", 0.5, 1.1)
     path = line(draw, rate, rtt, queue_ms=50)
     there = stream(draw, int(rate / 8 * 6 * runs / (runs + rests)), "B")
-    stopper = [("A", f"while sleep {runs}; do kill -STOP $(pgrep -f 'do=recv.*port={there['ports'][0]}') 2>/dev/null; sleep {rests}; kill -CONT $(pgrep -f 'do=recv.*port={there['ports'][0]}') 2>/dev/null; done")]
+    stopper = [("A", f"while sleep {runs}; do kill -STOP $(pgrep -f '[d]o=recv.*port={there['ports'][0]}') 2>/dev/null; sleep {rests}; kill -CONT $(pgrep -f '[d]o=recv.*port={there['ports'][0]}') 2>/dev/null; done")]
     return {**path, **there, "beside": stopper, "beside_s": 0.1, "fixed_octets": True, "sysctl": {"A": {"tcp_rmem": "4096 32768 65536"}}, "without": {"beside": []}}
 
 

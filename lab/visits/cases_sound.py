@@ -75,7 +75,7 @@ def _(draw):
     return {**line(draw, rate, rtt, queue_ms=max(70, 1.6 * rtt), sender="A"), **stream(draw, int(rate / 8 * 6), "A"), "congestion": "bbr"}
 
 
-@control("long-way-full", "An update from another continent, with large buffers, fills the line.", count=2, check=filled(0.62))
+@control("long-way-full", "An update from another continent, with large buffers, fills the line.", count=2, check=filled(0.75))
 def _(draw):
     rate, rtt = draw.log("rate", 4e6, 13e6), draw.log("rtt_ms", 190, 330)
     big = {"both": {"tcp_rmem": "4096 1000000 12000000", "tcp_wmem": "4096 1000000 12000000"}}
@@ -127,7 +127,7 @@ def _(draw):
 def _(draw):
     each = draw.log("each_s", 0.3, 1.2)
     words = f"for n in $(seq {int(9 / each)}); do echo '{{\"t\": 21.'$n', \"p\": 1013}}'; sleep {each}; done | mosquitto_pub -h @B -p 1883 -q 1 -t site/logger -l"
-    return {**wan(draw), "sender": "A", "client_at": "A", "server": "printf 'listener 1883\\nallow_anonymous true\\nuser root\\n' > @D/m.conf; exec mosquitto -c @D/m.conf", "ports": [1883], "client": words}
+    return {**wan(draw, rate=(65e3, 900e3)), "sender": "A", "client_at": "A", "server": "printf 'listener 1883\\nallow_anonymous true\\nuser root\\n' > @D/m.conf; exec mosquitto -c @D/m.conf", "ports": [1883], "client": words}
 
 
 @control("voice-of-an-intercom", "A call of an intercom: a datagram each 20 ms, both ways.", count=2, check=WORKS)

@@ -19,7 +19,7 @@ def _(draw):
 def _(draw):
     rate, rtt, sender = draw.log("rate", 6e6, 40e6), draw.log("rtt_ms", 12, 50), either(draw)
     path = line(draw, rate, rtt, sender=sender)
-    lossy = appended(path, fault(sender), f"loss gemodel {draw.log('into_percent', 0.09, 0.35)}% {draw.log('out_percent', 14, 36)}% 85% 0%")
+    lossy = appended(path, fault(sender), f"loss gemodel {draw.log('into_percent', 0.25, 0.7)}% {draw.log('out_percent', 14, 36)}% 85% 0%")
     return {**path, **transfer(draw, int(rate / 8 * 2), sender), **lossy, "without": {"disciplines": path["disciplines"]}}
 
 
@@ -54,7 +54,7 @@ def _(draw):
 
 @case("modem-with-a-large-buffer", ["bufferbloat", "path-rate"], "The modem holds a second of data.", count=3, check=both(filled(0.8), waits(260)))
 def _(draw):
-    rate, rtt, sender = draw.log("rate", 0.55e6, 7e6), draw.log("rtt_ms", 13, 48), either(draw)
+    rate, rtt, sender = draw.log("rate", 0.11e6, 7e6), draw.log("rtt_ms", 13, 48), either(draw)
     path = line(draw, rate, rtt, sender=sender, queue_ms=draw.log("queue_ms", 600, 1700), kind="tbf")
     return {**path, **transfer(draw, int(rate / 8 * 8), sender), "least_s": 4, "gain": False}
 
@@ -72,7 +72,7 @@ def _(draw):
     return {**other, **transfer(draw, int(rate / 8 * 2), sender), "sysctl": strict, "timestamps": 0, "without": {"disciplines": path["disciplines"]}}
 
 
-@case("two-bridges-repeat", ["duplicate-frames"], "Two bridges between buildings pass each frame on, before the slow port.", count=2, kinds=("receiver", "late", "truncated", "snapped"), check=faster(1.25))
+@case("two-bridges-repeat", ["duplicate-frames"], "Two bridges between buildings pass each frame on, before the slow port.", count=2, kinds=("receiver", "late", "truncated", "snapped"), check=faster(1.3))
 def _(draw):
     rate, rtt = draw.log("rate", 5e6, 24e6), draw.log("rtt_ms", 5, 24)
     path = line(draw, 150e6, rtt, sender="A")
@@ -96,7 +96,7 @@ def _(draw):
 def _(draw):
     rate, rtt, sender = draw.log("rate", 6e6, 15e6), draw.log("rtt_ms", 32, 77), either(draw)
     path = line(draw, rate, rtt, sender=sender)
-    lossy = appended(path, fault(sender), f"loss gemodel {draw.log('into_percent', 0.1, 0.22)}% {draw.log('out_percent', 8, 14)}% 55% 0%")
+    lossy = appended(path, fault(sender), f"loss gemodel {draw.log('into_percent', 0.16, 0.34)}% {draw.log('out_percent', 8, 14)}% 55% 0%")
     return {**path, **transfer(draw, int(rate / 8 * 2), sender), **lossy, "sysctl": {"A": {"tcp_sack": 0}}, "without": {"sysctl": {}}}
 
 
