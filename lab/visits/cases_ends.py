@@ -63,7 +63,7 @@ def _(draw):
     return {**path, **there, "client": words, "fixed_octets": True, "sysctl": {"A": {"tcp_rmem": f"4096 30000 {int(limit / 3)}"}}, "without": {"client": there["client"]}, "most_s": 25}
 
 
-@case("logger-reads-its-card", ["sender-idle", "sender-stalls"], "A logger reads each block from its card before it sends it.", count=4, check=both(faster(1.3), pauses(0.3), lossless(3)))
+@case("logger-reads-its-card", ["sender-idle", "sender-stalls"], "A logger reads each block from its card before it sends it.", count=3, check=both(faster(1.3), pauses(0.3), lossless(3)))
 def _(draw):
     rate, rtt, sender = draw.log("rate", 9e6, 92e6), draw.log("rtt_ms", 0.4, 28), either(draw)
     block, pause = draw.log("block", 30e3, 400e3), draw.log("pause_ms", 60, 480)

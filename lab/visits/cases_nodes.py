@@ -49,7 +49,7 @@ def _(draw):
             "client": f"{KIT} do=ask to=@A port=502 size=36 answer={n} nodelay=1 count=100 burst=3 think_ms={pause} spread=0.3 seed=@SEED"}
 
 
-@case("few-receive-buffers", ["queue-overflow", "loss-in-bursts", "shallow-queue"], "A device has few receive buffers, and takes its time for each frame.", count=4, check=both(faster(1.3), said("unheard", 10)))
+@case("few-receive-buffers", ["queue-overflow", "loss-in-bursts", "shallow-queue"], "A device has few receive buffers, and takes its time for each frame.", count=3, check=both(faster(1.3), said("unheard", 10)))
 def _(draw):
     rate, rtt = draw.log("rate", 40e6, 95e6), draw.log("rtt_ms", 4, 22)
     buffers, busy = draw.random.randrange(3, 8), 1538 * 8e6 / rate * draw.log("times", 1.3, 2.6)
@@ -102,7 +102,7 @@ def _(draw):
 def _(draw):
     rate, rtt = draw.log("rate", 26e6, 90e6), draw.log("rtt_ms", 16, 60)
     every = draw.random.randrange(7, 13)
-    wnd = int((every * draw.random.uniform(1.55, 1.95)) * 1460)
+    wnd = int((every * draw.random.uniform(1.12, 1.4)) * 1460)
     draw.note(every=every, wnd=wnd)
     return pushed(draw, rate, rtt, int(wnd / rtt * 1e3 * 4), f"wnd={wnd} every={every} rest_ms=180", f"wnd={wnd} every=2")
 

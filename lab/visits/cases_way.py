@@ -15,7 +15,7 @@ def _(draw):
     return {**path, **transfer(draw, int(rate / 8 * 2), sender), **lossy, "without": {"disciplines": path["disciplines"]}}
 
 
-@case("microwave-fades", ["loss-in-bursts", "random-loss", "retransmission-stalls"], "A radio link loses some frames in a row now and then.", count=4, check=both(faster(1.3), dropped(12, "to_a", "to_b")))
+@case("microwave-fades", ["loss-in-bursts", "random-loss", "retransmission-stalls"], "A radio link loses some frames in a row now and then.", count=3, check=both(faster(1.3), dropped(12, "to_a", "to_b")))
 def _(draw):
     rate, rtt, sender = draw.log("rate", 6e6, 40e6), draw.log("rtt_ms", 12, 50), either(draw)
     path = line(draw, rate, rtt, sender=sender)
