@@ -4,6 +4,7 @@ mod capture;
 mod checksums;
 mod dialogues;
 mod hosts;
+mod identified;
 mod names;
 mod streams;
 mod timers;

@@ -31,6 +31,8 @@ const MIN_OF_EACH: usize = 3;
 /// With so many possible orders, that all late reactions follow the longest silences is no chance (2 silences, 2 ends:
 /// 4 of 200).
 const MIN_ARRANGEMENTS: usize = 200;
+/// Most windows that a program's reading sets differ by this factor.
+const CHANGING_WINDOW: u64 = 2;
 /// Two segments are acknowledged at once (RFC 9293 section 3.8.6.3); more than this are a stretch.
 const STRETCH_SEGMENTS: f64 = 4.5;
 
@@ -107,7 +109,11 @@ pub(super) fn stretch_acks(facts: &FlowFacts<'_>) -> Option<Rule> {
     let median = percentile(steps.clone(), 50)? as f64 / facts.full.max(mss.min(1460)) as f64;
     // With a constant amount in flight, more acknowledgments would not change what passes in a round trip.
     let is_constant = ConstantFlight::of(facts).is_some_and(|it| it.is_below_window(facts));
-    if is_constant || is_window_used_up(facts) || is_timed_media(facts) {
+    if is_constant
+        || is_window_used_up(facts)
+        || fills_changing_window(facts)
+        || is_timed_media(facts)
+    {
         return None;
     }
     // With half of what is in flight acknowledged at once, the sender waits meanwhile.
@@ -181,6 +187,21 @@ fn is_window_used_up(facts: &FlowFacts<'_>) -> bool {
     let at_once = percentile(ack_steps(&facts.model.view, gap_ns), 50).unwrap_or(0);
     let waits = facts.share(Limit::ReceiveWindow) + facts.share(Limit::ClosedWindow);
     waits >= 0.4 && at_once * 10 >= window * 8
+}
+
+/// True if the receiver acknowledges all of a window that differs from time to time: it grants what its program has read.
+fn fills_changing_window(facts: &FlowFacts<'_>) -> bool {
+    let acks = &facts.model.view.acks;
+    let of = |percent| percentile(acks.iter().map(|ack| ack.window.into()).collect(), percent);
+    let (Some(small), Some(large)) = (of(10), of(90)) else {
+        return false;
+    };
+    let changes = large >= CHANGING_WINDOW * small;
+    let filled = acks.windows(2).filter(|pair| {
+        let granted = pair[0].ack + (u64::from(pair[0].window) << facts.model.scale.least());
+        pair[1].ack == granted
+    });
+    changes && filled.count() * 2 >= acks.len()
 }
 
 /// A silence and the reaction after it, in nanoseconds.

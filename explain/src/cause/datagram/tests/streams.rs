@@ -5,8 +5,8 @@ use crate::traffic::Source;
 use linerate_results::consistency::Explanation;
 use linerate_results::record::Cause;
 
-const SENDER: End = (1, 40_000);
-const RECEIVER: End = (2, 5_001);
+pub(super) const SENDER: End = (1, 40_000);
+pub(super) const RECEIVER: End = (2, 5_001);
 
 /// A datagram of iperf 2, sent at `sent_ns`.
 fn numbered(number: u32, sent_ns: u64) -> Vec<u8> {
@@ -18,7 +18,7 @@ fn numbered(number: u32, sent_ns: u64) -> Vec<u8> {
 }
 
 /// Dice with 100 sides.
-fn dice(number: u32) -> u64 {
+pub(super) fn dice(number: u32) -> u64 {
     let mixed = (u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
 }
@@ -400,55 +400,4 @@ fn copies_of_packets_are_counted() {
     assert_eq!(send(200), []);
     // The capture sees each packet twice.
     assert_eq!(send(1), []);
-}
-
-/// A stream of equal datagrams without numbers, at the rate of `interval_ns(number)`, from a host that numbers its packets; every fourth
-/// of which does not arrive. It sends `others` datagrams to another port, each of which takes a number, too.
-fn unnumbered(interval_ns: impl Fn(u64) -> u64, others: u64) -> Vec<Cause> {
-    let mut capture = Capture::default();
-    let mut time_ns = 5_000 * MS;
-    for number in 0..4_000_u64 {
-        if number % 4 == 3 {
-            if others > 0 && number % (4 * (1_000 / others)) == 3 {
-                capture.udp(time_ns, [SENDER, (2, 6_000)], &[7; 200]);
-            } else {
-                capture.id = capture.id.wrapping_add(1);
-            }
-        } else {
-            time_ns += interval_ns(number);
-            capture.udp(time_ns, [SENDER, RECEIVER], &[7; 1_000]);
-        }
-    }
-    capture.causes()
-}
-
-#[test]
-fn the_identifications_of_evenly_spaced_datagrams_show_what_exceeds_the_path() {
-    assert_eq!(unnumbered(|_| 5 * MS, 0), [Cause::AbovePathRate]);
-    // What is missing left its time empty.
-    let gaps = unnumbered(|number| if number % 4 == 0 { 10 * MS } else { 5 * MS }, 0);
-    assert_eq!(gaps, [Cause::RandomLoss]);
-    // Linux takes a random step for what it sends after a tick.
-    let mut voice = Capture::default();
-    for at in 0..600_u32 {
-        voice.id = voice.id.wrapping_add(dice(at) as u16 % 4);
-        voice.udp(u64::from(at) * 20 * MS, [SENDER, RECEIVER], &[7; 160]);
-    }
-    assert_eq!(voice.causes(), []);
-    // Two datagrams together, and a step between such pairs only.
-    let mut video = Capture::default();
-    for at in 0..1_800_u32 {
-        if at % 2 == 0 {
-            video.id = video.id.wrapping_add(1 + dice(at) as u16 % 2);
-        }
-        let time_ns = u64::from(at / 2) * 14 * MS + u64::from(at % 2) * 2 * MS;
-        video.udp(time_ns, [SENDER, RECEIVER], &[7; 1_000]);
-    }
-    assert_eq!(video.causes(), []);
-    // Random steps of the numbers take no time.
-    let skipped = unnumbered(|number| [4, 5, 7][number as usize % 3] * MS, 0);
-    assert!(!skipped.contains(&Cause::RandomLoss), "{skipped:?}");
-    // The numbers were those of other datagrams.
-    let beside = unnumbered(|_| 5 * MS, 1_000);
-    assert!(!beside.contains(&Cause::AbovePathRate), "{beside:?}");
 }

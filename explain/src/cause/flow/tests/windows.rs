@@ -100,9 +100,9 @@ fn a_program_that_reads_in_steps_leaves_a_small_window_in_between() {
     let mut upload = upload(MS / 50, 6 * MS, 16 * MSS as u16);
     upload.at(10 * MS);
     for round in 0..300 {
-        let window = [16, 7, 8][round % 3];
+        let window = [7, 4, 4][round % 3];
         upload.send(window, MSS, 50_000).after(6 * MS);
-        let next = [16, 7, 8][(round + 1) % 3];
+        let next = [7, 4, 4][(round + 1) % 3];
         upload.ack_all_with((next * MSS) as u16).after(20_000);
     }
     assert!(!causes(upload).contains(&Cause::ReceiverReadsSlowly));
@@ -328,4 +328,24 @@ fn a_window_whose_segments_always_wait_for_something_is_no_limit() {
         "{one_by_one:?}"
     );
     assert_eq!(always_full(4)[0], Cause::ReceiveWindow, "a late receiver");
+}
+
+#[test]
+fn a_receiver_that_acknowledges_all_of_a_window_that_changes_stretches_no_acknowledgments() {
+    // Each window is answered at once, and grants what the program has read meanwhile.
+    let rounds = |granted: fn(u32) -> u32, sent: fn(u32) -> u32| {
+        let mut upload = upload(MS / 50, 20 * MS, 60_000);
+        let mut at_ns = 30 * MS;
+        for round in 0..120 {
+            let window = (granted(round) * MSS) as u16;
+            upload.at(at_ns).ack_all_with(window);
+            upload.after(MS / 10).send(sent(round), MSS, 10_000);
+            at_ns += 22 * MS;
+        }
+        causes(upload)
+    };
+    let changing = |round: u32| [12, 24, 40][round as usize % 3];
+    assert!(!rounds(changing, changing).contains(&Cause::StretchAcks));
+    let unfilled = rounds(|round| [22, 44][round as usize % 2], |round| 6 + round / 8);
+    assert_eq!(unfilled[0], Cause::StretchAcks);
 }
