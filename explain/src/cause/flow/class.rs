@@ -31,6 +31,10 @@ pub(super) const HARDLY_ANY: usize = 8;
 const PROMPT_NS: u64 = 2_000_000;
 /// A stack's times differ by less than this from one packet to the next.
 const STACK_NS: u64 = 100_000;
+/// Of the payload, and of the time, a transfer in one direction has at least so much: the rest is its greetings, its request and its farewell.
+const ONE_WAY_PAYLOAD: f64 = 0.9;
+const ONE_WAY_TIME: f64 = 0.8;
+
 pub(super) fn classify(model: &FlowModel, full: u64) -> FlowClass {
     let longest = model.turns.longest_turn(model.data_sender);
     if longest >= BULK_SEGMENTS * full.max(SMALL_BYTES) && !is_trickle(model) {
@@ -44,6 +48,29 @@ pub(super) fn classify(model: &FlowModel, full: u64) -> FlowClass {
     } else {
         FlowClass::Short
     }
+}
+
+/// True if the ends take turns all the time: requests, and answers that may wait for them.
+pub(super) fn takes_turns(model: &FlowModel) -> bool {
+    model.turns.changes() >= EXCHANGE_TURNS && !is_mostly_one_turn(model)
+}
+
+/// True if one turn of the sender has nearly all of the payload, and most of the time.
+fn is_mostly_one_turn(model: &FlowModel) -> bool {
+    let turns = &model.turns;
+    let sent = &model.view.sent;
+    let (Some(first), Some(last)) = (sent.first(), sent.last()) else {
+        return false;
+    };
+    let payload: u64 = turns.turn_bytes[model.data_sender as usize].iter().sum();
+    let waits = turns.waits.iter().flatten();
+    let mut changes: Vec<u64> = waits.map(|wait| wait.start_ns + wait.ns).collect();
+    changes.extend([first.time_ns, last.time_ns]);
+    changes.sort_unstable();
+    let turns_ns = changes.windows(2).map(|pair| pair[1] - pair[0]);
+    let all_ns = last.time_ns - first.time_ns;
+    turns.longest_turn(model.data_sender) as f64 >= ONE_WAY_PAYLOAD * payload as f64
+        && turns_ns.max().unwrap_or(0) as f64 >= ONE_WAY_TIME * all_ns as f64
 }
 
 /// True for small segments, each sent when nothing is in flight: a program that has little to send.

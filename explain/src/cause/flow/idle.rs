@@ -1,6 +1,6 @@
 //! A sender that has nothing to send, although it could.
 
-use super::class::FlowClass;
+use super::class::{FlowClass, takes_turns};
 use super::clock::is_clocked;
 use super::cost::MIN_COST_IN_PAGE_NS;
 use super::facts::FlowFacts;
@@ -60,7 +60,7 @@ pub(super) fn idle(facts: &FlowFacts<'_>) -> Option<Rule> {
     }
     let idle_ns: u64 = long.iter().map(|span| span.ns()).sum();
     let share = share(&long);
-    let is_exchange = facts.class != FlowClass::Bulk || facts.model.turns.changes() >= 4;
+    let is_exchange = facts.class != FlowClass::Bulk || takes_turns(&facts.model);
     let is_held_back = facts.stats().delayed_acks >= 3 && facts.share(Limit::LateAck) >= share;
     if share < MIN_IDLE && !are_stops
         || (idle_ns as f64) < MIN_COST_IN_PAGE_NS

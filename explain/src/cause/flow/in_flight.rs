@@ -1,6 +1,6 @@
 //! What the sender keeps in flight: its buffer, its congestion window.
 
-use super::class::FlowClass;
+use super::class::{FlowClass, takes_turns};
 use super::clock::is_clocked;
 use super::evenness;
 use super::facts::FlowFacts;
@@ -71,7 +71,7 @@ pub(super) fn flights(facts: &FlowFacts<'_>) -> Option<Rule> {
         || facts.class != FlowClass::Bulk
         || share < MIN_UNSEEN
         || facts.stats().retransmitted_segments > 0
-        || model.turns.changes() >= 4
+        || takes_turns(model)
         || rate::is_steady(facts)
         || is_media(facts)
         || is_timed_media(facts)

@@ -7,6 +7,8 @@ use linerate_results::stats;
 
 /// Fewer blocks show no rate of pictures.
 const MIN_PICTURES: usize = 10;
+/// Fewer sizes do not show that they vary.
+const MIN_VARYING: usize = MIN_SEGMENTS - MIN_SEGMENTS / 4;
 /// A shorter silence may be the sending host's work.
 const MIN_SILENCE_NS: u64 = 2_000_000;
 /// Pictures per second of cameras (ITU-R BT.2020 table 2, also divided by 1.001).
@@ -47,7 +49,7 @@ pub(super) fn is_timed_media(facts: &FlowFacts<'_>) -> bool {
 /// True for blocks at a constant interval, of varying size or at a rate of pictures: their source chose the rate.
 pub(super) fn is_media(facts: &FlowFacts<'_>) -> bool {
     blocks(facts).is_some_and(|(intervals, sizes)| {
-        let is_long = sizes.len() >= MIN_SEGMENTS;
+        let is_long = sizes.len() >= MIN_VARYING;
         // Few blocks are media by their rate only.
         is_media_like(intervals, if is_long { sizes } else { Vec::new() })
     })
@@ -80,6 +82,12 @@ fn blocks(facts: &FlowFacts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
     if blocks.len() < MIN_PICTURES {
         return None;
     }
+    // In slow start a block takes several round trips, and looks like several.
+    let blocks = if blocks.len() >= MIN_SEGMENTS {
+        &blocks[blocks.len() / 4..]
+    } else {
+        &blocks
+    };
     let intervals: Vec<u64> = blocks
         .windows(2)
         .map(|pair| pair[1].0 - pair[0].0)

@@ -1,5 +1,6 @@
 //! A sender that sets its own pace.
 
+use super::class::takes_turns;
 use super::facts::FlowFacts;
 use super::half_duplex::full_medium;
 use super::media::is_picture_stream;
@@ -104,7 +105,7 @@ pub(super) fn pacing(facts: &FlowFacts<'_>) -> Option<Rule> {
 /// True if something else than the sender sets the pace: the receiver's window, the path, requests.
 fn is_held_back(facts: &FlowFacts<'_>) -> bool {
     let model = &facts.model;
-    let is_answering = model.turns.changes() >= 4;
+    let is_answering = takes_turns(model);
     // What overflows a queue is not held back by its sender.
     let stats = facts.stats();
     let has_losses = stats.retransmitted_segments >= stats.spurious_retransmissions + MIN_LOSSES;

@@ -1,6 +1,6 @@
 //! The sender: its program, and what it waits for between its writes.
 
-use super::class::FlowClass;
+use super::class::{FlowClass, takes_turns};
 use super::clock::is_clocked;
 use super::facts::FlowFacts;
 use super::idle::{ends_write, idle, silences};
@@ -254,7 +254,7 @@ fn stalls(facts: &FlowFacts<'_>) -> Option<Rule> {
     let share = facts.share_of(total_ns);
     // Between stalls much passes; a program without data sends little at a time.
     let per_stall = facts.bytes() / stalls.len().max(1) as u64;
-    let is_answering = facts.model.turns.changes() >= 4;
+    let is_answering = takes_turns(&facts.model);
     let idle_ns = facts.model.time_ns(Limit::SenderIdle);
     if facts.class != FlowClass::Bulk
         || !(MIN_SHARE..=0.8).contains(&share)

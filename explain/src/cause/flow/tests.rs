@@ -13,6 +13,7 @@ mod in_turn;
 mod late;
 mod lines;
 mod numbers;
+mod one_way;
 mod overtaking;
 mod pages;
 mod parts;

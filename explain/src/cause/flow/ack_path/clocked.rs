@@ -6,6 +6,7 @@
 //! empty at that time: what waits does so on the way back.
 
 use super::{BackQueue, MIN_ACK_QUEUE_NS, MIN_ECHOES};
+use crate::cause::flow::class::takes_turns;
 use crate::cause::flow::facts::FlowFacts;
 use crate::cause::scored::evidence;
 use linerate_capture::model::percentile;
@@ -26,7 +27,7 @@ pub(super) fn clocked_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let is_shared = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     let (queue_ns, _) = model.queue_ns.filter(|_| model.is_queued)?;
     let is_whole = facts.connection().handshake().syn_ns.is_some();
-    let is_answering = model.turns.changes() >= 4;
+    let is_answering = takes_turns(model);
     if !model.is_near_receiver()
         || is_whole
         || is_shared

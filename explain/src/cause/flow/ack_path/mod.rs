@@ -9,7 +9,7 @@ mod opposite;
 #[cfg(test)]
 mod tests;
 
-use crate::cause::flow::class::FlowClass;
+use crate::cause::flow::class::{FlowClass, takes_turns};
 use crate::cause::flow::facts::{FlowFacts, OppositeTransfer};
 use crate::cause::flow::order;
 use crate::cause::flow::repeats;
@@ -161,7 +161,7 @@ fn echoed_queue(facts: &FlowFacts<'_>) -> Option<BackQueue> {
     let model = &facts.model;
     let shares_path = facts.shared.is_some() || facts.is_beside_full || facts.fills_together;
     // Requests are not acknowledgments that wait.
-    let is_answering = model.turns.changes() >= 4;
+    let is_answering = takes_turns(model);
     // All packets of a capture that begins late may have waited, in either direction.
     let is_opposed = facts.against.is_some_and(|it| it.may_fill);
     let may_wait_there = facts.begins_late() && !is_opposed;
