@@ -32,6 +32,8 @@ pub struct LossBucket {
     /// Delay of the segments that met a high level over those that met a low one, as a share of the level over the rate:
     /// about 1 for a queue, 0 for a policer. `None` without round trips.
     pub delay_share: Option<f64>,
+    /// Share of the lost segments that are in a row for so long that a bucket of this rate would have let several pass.
+    pub cut_share: f64,
     /// Lost segments.
     pub lost: usize,
     /// Octets of payload of a full packet: an adapter splits what its host sends.
@@ -67,6 +69,8 @@ const MIN_DEPTH_OF_FIRST: f64 = 1.9;
 const FASTER: f64 = 3.0;
 /// Hosts take up to so long for a segment, whatever waits (as for queues of the model).
 const UNSEEN_NS: f64 = MIN_QUEUE_NS as f64;
+/// In the time of a row of lost segments, a bucket lets fewer pass: what it holds at its beginning, and what hosts and links shift.
+const MOST_LET_PASS: f64 = 4.0;
 /// The sender's clock is coarse: it must separate better by this much.
 const MIN_ADVANTAGE: f64 = 0.1;
 
@@ -156,8 +160,23 @@ impl Search {
         let [faster, unseen] = Levels::of(&self.passages, rates, 0.0);
         best.separation_of_faster = faster.separation(&self.passages);
         best.separation_of_unseen = unseen.separation(&self.passages);
+        best.cut_share = self.cut_share(best.bytes_per_s);
         best.delay_share = delay_share(&self.passages, &met.all, best.bytes_per_s, round_trips);
         Some(best)
+    }
+
+    /// Share of the lost segments in rows that a bucket of this rate would have interrupted: while its excess is dropped, it lets pass what
+    /// its rate permits.
+    fn cut_share(&self, bytes_per_s: f64) -> f64 {
+        let rows = self
+            .passages
+            .chunk_by(|one, next| one.is_lost == next.is_lost);
+        let is_cut = |row: &&[Passage]| {
+            let ns = row[row.len() - 1].time_ns.saturating_sub(row[0].time_ns);
+            row[0].is_lost && ns as f64 * bytes_per_s / 1e9 >= MOST_LET_PASS * self.full
+        };
+        let cut: usize = rows.filter(is_cut).map(<[Passage]>::len).sum();
+        cut as f64 / self.lost as f64
     }
 
     /// The buckets of these rates that are deep enough.
@@ -201,6 +220,7 @@ impl Search {
                 separation_of_faster: 0.0,
                 separation_of_unseen: 0.0,
                 delay_share: None,
+                cut_share: 0.0,
                 lost: self.lost,
                 segment_bytes: self.full,
             };

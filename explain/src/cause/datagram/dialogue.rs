@@ -27,12 +27,27 @@ const MIN_SPREAD_FACTOR: u64 = 2;
 /// A path takes the same time again, work hardly: half of the times are within this part of their median.
 const CONSTANT_DIVISOR: u64 = 50;
 
+/// The times of work: half of them are spread over this part of their median or more. Queues of a path vary less, while one datagram is
+/// on the way.
+const VARYING_DIVISOR: u64 = 8;
+
 /// The dialogues in which a client waits for answers for most of the time.
 pub(super) fn dialogues(all: &[Transfer], duration_ns: u64) -> Vec<PathFinding> {
     let found = all
         .iter()
         .filter_map(|it| Dialogue::of(it)?.findings(duration_ns));
     found.flatten().collect()
+}
+
+/// Blocks that are answers: their client asks for each of them, and their server takes a time that varies, which no path does.
+pub(super) fn late_blocks(blocks: &Transfer, duration_ns: u64) -> Option<PathFinding> {
+    let mut asked = blocks.clone();
+    asked.ends.reverse();
+    asked.sides.reverse();
+    let dialogue = Dialogue::of(&asked)?;
+    let varies = dialogue.answers.spread_ns * VARYING_DIVISOR >= dialogue.answers.median_ns;
+    let findings = dialogue.findings(duration_ns).filter(|_| varies)?;
+    findings.into_iter().next()
 }
 
 /// The middle half of a time.

@@ -6,6 +6,7 @@ use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
 use linerate_results::stats;
 
+use super::dialogue::late_blocks;
 use super::{MIN_COST_NS, MIN_COST_SHARE};
 
 /// A longer period is that of a program that has something to say now and then.
@@ -22,10 +23,14 @@ const EPHEMERAL_DISTANCE: u16 = 8_192;
 /// The flow that matters has at least one in this many packets, copies of a mirror port included.
 const OWN_DIVISOR: u64 = 4;
 
-/// The transfers that wait for round trips.
-pub(super) fn transfers(all: &[Transfer]) -> Vec<PathFinding> {
+/// The transfers that wait for round trips, or for the server that is asked for each block.
+pub(super) fn transfers(all: &[Transfer], capture_ns: u64) -> Vec<PathFinding> {
     let total_ns: u64 = all.iter().map(duration_ns).sum();
-    let found = all.iter().filter_map(|it| transfer(it, total_ns));
+    let found = all.iter().filter_map(|it| {
+        let is_unknown = it.protocol().is_none() && !is_beside_others(it);
+        let late = is_unknown.then(|| late_blocks(it, capture_ns)).flatten();
+        late.or_else(|| transfer(it, total_ns))
+    });
     found.collect()
 }
 

@@ -53,7 +53,10 @@ pub fn add_datagram_findings(found: &mut Vec<PathFinding>, analysis: &Analysis) 
         &analysis.flows,
         analysis.duration_ns,
     ));
-    others.extend(lock_step::transfers(&analysis.other_traffic.transfers));
+    others.extend(lock_step::transfers(
+        &analysis.other_traffic.transfers,
+        analysis.duration_ns,
+    ));
     others.extend(dialogue::dialogues(
         &analysis.other_traffic.dialogues,
         analysis.duration_ns,

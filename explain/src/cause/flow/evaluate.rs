@@ -5,8 +5,8 @@ use super::facts::FlowFacts;
 use super::full_line::PathUse;
 use super::rule::{Rule, is_generic, is_loss, is_of_transfers};
 use super::{
-    ack_path, acks, exchange, idle, in_flight, loss, nagle, order, path, rate, sender, standstill,
-    window,
+    ack_path, acks, exchange, idle, in_bursts, in_flight, loss, nagle, order, path, rate, sender,
+    standstill, window,
 };
 use linerate_capture::model::Limit;
 use linerate_results::record::Cause;
@@ -66,6 +66,9 @@ pub(super) fn evaluate(facts: &FlowFacts<'_>) -> Vec<Rule> {
         kept.retain(|rule| !path::is_bearable(rule));
     }
     kept.extend(limit.filter(|_| !(rate::is_steady(facts) && kept.iter().any(sets_pace))));
+    if kept.is_empty() {
+        kept.extend(in_bursts::in_bursts(facts));
+    }
     kept
 }
 

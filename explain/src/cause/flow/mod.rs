@@ -65,6 +65,7 @@ mod full_line;
 mod half_duplex;
 mod held_at_sender;
 mod idle;
+mod in_bursts;
 mod in_flight;
 mod in_steps;
 mod loss;

@@ -119,15 +119,15 @@ fn is_held_back(facts: &FlowFacts<'_>) -> bool {
 }
 
 /// Segments that leave together: those of one write, as fast as the line carries them.
-struct Bursts {
+pub(super) struct Bursts {
     /// When each begins.
     starts_ns: Vec<u64>,
     /// Segments in one, on average.
-    segments: f64,
+    pub(super) segments: f64,
     /// What lies within it is a burst.
     gap_ns: u64,
     /// Time from one to the next: median, and from the 10th to the 90th percentile.
-    interval_ns: u64,
+    pub(super) interval_ns: u64,
     spread_ns: u64,
     /// The same of the intervals per segment of the burst before: a sender that paces waits for as long as its octets take.
     pace_ns: u64,
@@ -135,6 +135,20 @@ struct Bursts {
 }
 
 impl Bursts {
+    /// Those that come at the interval of a clock, whoever begins them, without a pause: no part of a write ends them, and nothing else
+    /// holds back the sender.
+    pub(super) fn at_interval(facts: &FlowFacts<'_>) -> Option<Self> {
+        let has_pace_of_its_own = !is_held_back(facts)
+            && !is_picture_stream(facts)
+            && !is_own_stream(facts)
+            && full_medium(facts).is_none();
+        let bursts = Self::of(facts).filter(|_| has_pace_of_its_own)?;
+        let is_clock = bursts.spread_ns <= bursts.interval_ns / CLOCK_DIVISOR;
+        let is_long = bursts.starts_ns.len() >= MIN_SEGMENTS;
+        let is_paced = is_clock && is_long && bursts.is_constant(facts);
+        (is_paced && !bursts.are_writes(facts)).then_some(bursts)
+    }
+
     /// `None` for few segments, and for small ones.
     fn of(facts: &FlowFacts<'_>) -> Option<Self> {
         let sent: Vec<_> = facts

@@ -59,3 +59,30 @@ fn a_client_that_pauses_beside_a_late_answer_is_no_loop() {
     let pause = MS / US * 700;
     assert_eq!(dialogue(|at| [30_000 + at % 7 * 3_000, pause]), []);
 }
+
+#[test]
+fn a_server_that_works_for_each_block_is_late_and_a_path_takes_as_long_for_each() {
+    // 111 blocks of 481 octets, each asked for by a request with a number.
+    let blocks = |answer_us: fn(u64) -> u64| {
+        let ends: [End; 2] = [(1, 56_595), (2, 161)];
+        let mut capture = Capture::default();
+        let mut now_ns = 0;
+        for at in 0..111_u64 {
+            let request = [&(at as u16).to_be_bytes()[..], &[7; 76]].concat();
+            capture.udp(now_ns, ends, &request);
+            now_ns += answer_us(at) * US;
+            let block = [&(at as u16).to_be_bytes()[..], &[7; 479]].concat();
+            capture.udp(now_ns, [ends[1], ends[0]], &block);
+            now_ns += 6_270 * US;
+        }
+        capture.causes()
+    };
+    assert_eq!(
+        blocks(|at| 37_000 + at * 7 % 31 * 1_000),
+        [Cause::ServerThinkTime]
+    );
+    assert_eq!(
+        blocks(|at| 50_000 + at * 7 % 31 * 150),
+        [Cause::OneInFlight]
+    );
+}

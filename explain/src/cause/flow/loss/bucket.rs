@@ -47,6 +47,9 @@ const HOST_NS: u64 = 400_000;
 /// A sender that waits for its timer for a larger share of the time sends single bursts.
 const MAX_TIMEOUT_SHARE: f64 = 0.9;
 
+/// A bucket lets segments pass while it drops others; of those in rows that it would have interrupted, fewer are chance.
+const MOST_CUT: f64 = 0.5;
+
 /// The evidence that no faster rate fits as well.
 pub(super) const ONE_RATE: &str = "has_one_rate";
 
@@ -104,7 +107,9 @@ impl<'a> Fitted<'a> {
         } else {
             MIN_SEPARATION
         };
-        (bucket.separation >= least).then(|| Self {
+        // While it drops what exceeds its rate, a bucket lets pass the rest.
+        let is_cut = bucket.cut_share >= MOST_CUT;
+        (bucket.separation >= least && !is_cut).then(|| Self {
             facts,
             losses,
             bucket,

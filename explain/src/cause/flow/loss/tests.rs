@@ -6,6 +6,7 @@ mod few;
 mod outages;
 mod queues;
 mod slow_start;
+mod stops;
 
 use super::*;
 use crate::cause::scored::evidence;
