@@ -50,6 +50,9 @@ const MAX_TIMEOUT_SHARE: f64 = 0.9;
 /// A bucket lets segments pass while it drops others; of those in rows that it would have interrupted, fewer are chance.
 const MOST_CUT: f64 = 0.5;
 
+/// A shallow bucket puts so many times fewer pairs of a lost and another segment into the wrong order.
+const SHALLOW_FACTOR: f64 = 2.0;
+
 /// The evidence that no faster rate fits as well.
 pub(super) const ONE_RATE: &str = "has_one_rate";
 
@@ -73,6 +76,15 @@ pub(super) fn bucket(
     } else {
         fitted.queue(waits, figures)
     }
+}
+
+/// True if a deep bucket fits worse than one of a segment or two that is empty again soon: a receiver loses what comes close behind
+/// others, and what it loses keeps its sender to a rate.
+pub(super) fn is_of_shallow(bucket: &LossBucket) -> bool {
+    let [wrong, wrong_of_shallow] =
+        [bucket.separation, bucket.separation_of_shallow].map(|it| 1.0 - it);
+    bucket.depth_bytes > RING_SEGMENTS * bucket.segment_bytes
+        && wrong_of_shallow * SHALLOW_FACTOR < wrong
 }
 
 /// A bucket that fits the losses, and what else the capture shows of it.
@@ -109,7 +121,7 @@ impl<'a> Fitted<'a> {
         };
         // While it drops what exceeds its rate, a bucket lets pass the rest.
         let is_cut = bucket.cut_share >= MOST_CUT;
-        (bucket.separation >= least && !is_cut).then(|| Self {
+        (bucket.separation >= least && !is_cut && !is_of_shallow(&bucket)).then(|| Self {
             facts,
             losses,
             bucket,

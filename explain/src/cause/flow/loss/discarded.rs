@@ -144,8 +144,8 @@ impl Discarded {
                 next = next.max(sent.end);
             }
         }
-        // One that is only late to acknowledge keeps most.
-        silences.retain(|it| it.discarded * 2 >= it.arrived);
+        // A sender that waits too little for a late acknowledgment repeats one.
+        silences.retain(|it| it.discarded > 1);
         Self {
             segments,
             unanswered: silences.iter().map(|it| it.discarded).sum(),
@@ -160,7 +160,6 @@ impl Discarded {
 struct Silence {
     start_ns: u64,
     end_ns: u64,
-    arrived: u64,
     discarded: u64,
 }
 
@@ -185,7 +184,6 @@ fn silences(view: &DirectionView) -> Vec<Silence> {
             silences.push(Silence {
                 start_ns: *first_ns,
                 end_ns: ack.time_ns,
-                arrived: during.len() as u64,
                 discarded: 0,
             });
         }

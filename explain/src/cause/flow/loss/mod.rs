@@ -232,7 +232,10 @@ fn by_pattern(facts: &FlowFacts<'_>, losses: &Losses, repairs: Repairs) -> Optio
     if let Some(rule) = bucketed {
         return of_bucket(facts, losses, rule, &all, &figures);
     }
-    if let Some(rule) = discarded(facts, losses, &all, &figures) {
+    // Damage does not depend on what came before.
+    let has_no_room = |rule: &Rule| in_bursts && rule.cause == Cause::ChecksumErrors;
+    let discarded = discarded(facts, losses, &all, &figures);
+    if let Some(rule) = discarded.filter(|rule| !has_no_room(rule)) {
         return Some(rule);
     }
     let first = slow_start::first_losses(facts);

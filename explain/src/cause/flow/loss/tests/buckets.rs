@@ -1,7 +1,9 @@
 //! Small buckets and the links behind them.
 
 use super::*;
+use crate::cause::flow::loss::bucket::is_of_shallow;
 use crate::cause::flow::loss::dispersion::Arrivals;
+use linerate_capture::model::LossBucket;
 
 /// Segments that a sender has in flight in each round trip of 10 ms: one more in each round, and half as many after a loss.
 /// What `drops` names, by the time, the place and the number of segments, is repeated in the next round; the program pauses between some
@@ -99,6 +101,30 @@ fn a_bucket_that_empties_slowly_without_waits_is_that_of_a_policer() {
     assert_eq!(bucket_of_ten(3 * MS), Cause::Policed);
     // A ring that its host empties sooner than round trips show.
     assert_ne!(bucket_of_ten(40 * US), Cause::Policed, "a ring");
+}
+
+/// True if two buffers of a receiver fit so much better.
+fn is_shallow(segments: f64, separation: f64, of_shallow: f64) -> bool {
+    is_of_shallow(&LossBucket {
+        bytes_per_s: 1e6,
+        depth_bytes: segments * 1_460.0,
+        separation,
+        separation_of_faster: 0.9,
+        separation_of_unseen: 0.5,
+        separation_of_shallow: of_shallow,
+        delay_share: None,
+        cut_share: 0.0,
+        lost: 100,
+        segment_bytes: 1_460.0,
+    })
+}
+
+#[test]
+fn two_buffers_that_keep_their_sender_to_a_rate_are_no_policer() {
+    // Of lab/course: a receiver with two buffers, policers with a bucket of 57 segments and of two.
+    assert!(is_shallow(26.0, 0.955, 1.0));
+    assert!(!is_shallow(57.0, 0.996, 0.698));
+    assert!(!is_shallow(2.0, 0.991, 0.999));
 }
 
 #[test]
