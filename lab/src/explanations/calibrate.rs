@@ -57,7 +57,7 @@ const PRIORS: [Prior; CAUSES] = [
 ];
 const CAUSE_PRIOR: Prior = Prior {
     value: 0.0,
-    precision: 4.0,
+    precision: 8.0,
 };
 
 /// Options of `calibrate`.
@@ -73,6 +73,10 @@ pub struct Calibrate {
     /// Use this linerate
     #[arg(long, value_name = "PROGRAM")]
     linerate: Option<PathBuf>,
+    /// Keep intercept and offset of captures with several paths at this sum: captures that others have published have them, and the
+    /// folders have none of these
+    #[arg(long, value_name = "LOGIT", allow_hyphen_values = true)]
+    several: Option<f64>,
 }
 
 /// The first answer for a capture.
@@ -213,10 +217,11 @@ pub fn run(options: &Calibrate) -> Result<()> {
         print!("{}", reliability(set, &answers, &left_out, is_written_with));
     }
     let rows: Vec<Row> = answers.iter().map(|it| design.row(it)).collect();
-    fs::write(
-        TABLE,
-        design.source(&logistic::fit(&rows.iter(), &design.priors)),
-    )?;
+    let mut model = logistic::fit(&rows.iter(), &design.priors);
+    if let Some(logit) = options.several {
+        model[SEVERAL] = logit - model[INTERCEPT];
+    }
+    fs::write(TABLE, design.source(&model))?;
     println!(
         "{TABLE}: {} answers, {} causes",
         answers.len(),

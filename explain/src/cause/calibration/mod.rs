@@ -51,12 +51,30 @@ pub fn calibrate(findings: &mut [PathFinding], connections: &[ConnectionReport])
         .map(|it| [it.sender.as_str(), it.receiver.as_str()]);
     let has_several = has_several_paths(ends);
     let described = Described::of(connections);
-    for found in findings {
+    for found in findings.iter_mut() {
         let vantage = described.vantage(found);
         let finding = &mut found.finding;
         let rule = finding.confidence;
         finding.evidence.insert(RULE_CONFIDENCE.to_owned(), rule);
         finding.confidence = MODEL.confidence(finding.cause, vantage, has_several, rule);
+    }
+    leave_rest_to_alternatives(findings);
+}
+
+/// The model is that of first answers. Another explanation of the same is right at most where the first one is not.
+fn leave_rest_to_alternatives(findings: &mut [PathFinding]) {
+    for at in 1..findings.len() {
+        let (before, rest) = findings.split_at_mut(at);
+        let found = &mut rest[0];
+        let is_replaced = |it: &&PathFinding| {
+            Some(it.finding.cause) == found.alternative_to
+                && it.sender == found.sender
+                && it.receiver == found.receiver
+        };
+        if let Some(first) = before.iter().rev().find(is_replaced) {
+            let rest = (1.0 - first.finding.confidence).max(BOUNDS.0);
+            found.finding.confidence = found.finding.confidence.min(rest);
+        }
     }
 }
 

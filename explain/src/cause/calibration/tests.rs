@@ -1,4 +1,6 @@
 use super::*;
+use linerate_results::record::Finding;
+use std::collections::BTreeMap;
 
 const EVEN: Model = Model {
     intercept: 0.0,
@@ -68,4 +70,30 @@ fn the_table_orders_answers_as_their_rules_do() {
     assert!(stated.is_sorted(), "{stated:?}");
     // The labelled captures of one cause do not outweigh what its rule states.
     assert!(MODEL.causes.iter().all(|(_, offset)| offset.abs() < 1.0));
+}
+
+#[test]
+fn two_explanations_of_the_same_time_are_not_both_probable() {
+    let finding = |cause, confidence, alternative_to| PathFinding {
+        sender: Some("a".to_owned()),
+        receiver: Some("b".to_owned()),
+        share_of_time: 0.5,
+        alternative_to,
+        finding: Finding {
+            cause,
+            confidence,
+            summary: String::new(),
+            evidence: BTreeMap::new(),
+            advice: String::new(),
+        },
+    };
+    let mut found = [
+        finding(Cause::HostPacing, 0.85, None),
+        finding(Cause::SenderIdle, 0.59, Some(Cause::HostPacing)),
+        finding(Cause::RandomLoss, 0.7, None),
+    ];
+    leave_rest_to_alternatives(&mut found);
+    let confidences = found.map(|it| it.finding.confidence);
+    close(confidences[1], 0.15);
+    close(confidences[2], 0.7);
 }

@@ -24,7 +24,7 @@ pub(super) fn in_bursts(facts: &FlowFacts<'_>) -> Option<Rule> {
     Some(Rule {
         share: stats::ratio(facts.goodput(), rate).min(1.0),
         cause: Cause::PathRate,
-        confidence: 0.6,
+        confidence: 0.45,
         summary: format!(
             "{:.1} segments pass every {}, {} of payload: a link before {} serves this transfer in turns and carries no more, or {} paces its \
              segments, or acknowledgments come back to it at this interval.",

@@ -179,7 +179,7 @@ fn served(facts: &FlowFacts<'_>, is_bloated: bool) -> Option<Rule> {
     Some(Rule {
         share: CONTINUOUS,
         cause: Cause::PathRate,
-        confidence: 0.6,
+        confidence: 0.45,
         summary: format!(
             "{} acknowledges a full segment each {}, {how}, at {} of payload: a link before it carries no more, or it takes so \
              long for each segment.",

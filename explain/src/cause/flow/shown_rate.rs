@@ -61,7 +61,7 @@ impl ShownRate {
         Rule {
             share: self.share,
             cause,
-            confidence: if self.is_steady { 0.6 } else { 0.9 },
+            confidence: if self.is_steady { 0.45 } else { 0.9 },
             summary,
             advice,
             evidence: self.figures(facts),
