@@ -232,8 +232,9 @@ fn by_pattern(facts: &FlowFacts<'_>, losses: &Losses, repairs: Repairs) -> Optio
     if let Some(rule) = bucketed {
         return of_bucket(facts, losses, rule, &all, &figures);
     }
-    // Damage does not depend on what came before.
-    let has_no_room = |rule: &Rule| in_bursts && rule.cause == Cause::ChecksumErrors;
+    // Damage does not depend on what came before, unless all behind it comes again.
+    let has_no_room =
+        |rule: &Rule| in_bursts && !discards(facts) && rule.cause == Cause::ChecksumErrors;
     let discarded = discarded(facts, losses, &all, &figures);
     if let Some(rule) = discarded.filter(|rule| !has_no_room(rule)) {
         return Some(rule);
